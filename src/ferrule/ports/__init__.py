@@ -1,0 +1,1 @@
+"""Protocols only: the sockets into which every part fits."""

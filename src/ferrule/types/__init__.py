@@ -1,0 +1,1 @@
+"""Values, errors and events: what every room speaks. Standard library only."""

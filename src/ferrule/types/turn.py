@@ -1,0 +1,31 @@
+"""What `send` gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .events import ErrorInfo, TurnStatus
+from .usage import Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnResult:
+    """The outcome of one turn; made for every outcome, also for failures.
+
+    Attributes:
+        status: completed, rejected, interrupted, cancelled, failed or limit.
+        text: The final visible text; what was said so far when the turn did not complete.
+        error: What went wrong; None when the turn completed.
+        rounds: Model requests made.
+        usage: Tokens and money of the turn.
+        denied: Codes of the rules that denied a call during the turn, in order.
+    """
+
+    status: TurnStatus
+    session_id: str
+    turn_id: str
+    text: str = ""
+    error: ErrorInfo | None = None
+    rounds: int = 0
+    usage: Usage = field(default_factory=Usage)
+    denied: tuple[str, ...] = ()
