@@ -1,0 +1,1 @@
+"""Scripts and import contracts of this repository; not part of the package."""

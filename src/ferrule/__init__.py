@@ -1,0 +1,1 @@
+"""Ferrule: a self-hosted AI-agent runtime."""
