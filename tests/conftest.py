@@ -1,32 +1,72 @@
-"""What holds for every test: no socket leaves this machine."""
+"""What holds for every test: nothing leaves this machine, nothing is skipped, every test has a kind."""
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 import sys
-from ipaddress import ip_address
+from pathlib import Path
 
-LOCAL_NAMES = frozenset({"", "localhost", "ip6-localhost"})
+import pytest
+from hypothesis import settings
 
+from tests import _kinds, _network
 
-def is_local(address: object) -> bool:
-    """Say whether a socket address stays on this machine: unix sockets, netlink, loopback."""
-    if not isinstance(address, tuple) or not address or not isinstance(address[0], str):
-        return True
-    host = address[0].partition("%")[0]
-    if host in LOCAL_NAMES:
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
+sys.addaudithook(_network.refuse_remote)
+
+settings.register_profile("quick", max_examples=60, deadline=None)
+settings.register_profile("nightly", max_examples=5_000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
-def refuse_remote(event: str, arguments: tuple[object, ...]) -> None:
-    """An audit hook: connecting or sending anywhere but loopback is an error of the test."""
-    if event in ("socket.connect", "socket.sendto") and not is_local(arguments[1]):
-        raise PermissionError(f"a test tried to reach {arguments[1]!r}; only loopback is allowed")
-    if event == "socket.getaddrinfo" and not is_local((arguments[0] or "", 0)):
-        raise PermissionError(f"a test tried to resolve {arguments[0]!r}; only loopback is allowed")
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--kinds FILE`: write how many tests of each kind passed, as JSON."""
+    parser.addoption("--kinds", metavar="FILE", help="write the number of passed tests by kind")
 
 
-sys.addaudithook(refuse_remote)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Name every test's kind; suites that need a program are selected with `-m needs`, never skipped."""
+    _kinds.mark(items)
+    if config.getoption("markexpr"):
+        return
+    needing = [item for item in items if item.get_closest_marker("needs")]
+    if needing:
+        config.hook.pytest_deselected(items=needing)
+        items[:] = [item for item in items if not item.get_closest_marker("needs")]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A program that a suite needs and that is absent is a failure, not a skip."""
+    for marker in item.iter_markers("needs"):
+        missing = [name for name in marker.args if shutil.which(name) is None]
+        if missing:
+            pytest.fail(f"this suite needs {', '.join(missing)}; see ci/apt.txt", pytrace=False)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Write the count; a skipped or expected failure is named."""
+    passed = [r for r in terminalreporter.stats.get("passed", []) if isinstance(r, pytest.TestReport)]
+    target = config.getoption("--kinds")
+    if target:
+        Path(target).write_text(json.dumps(_kinds.count(passed), sort_keys=True))
+    for report in silent(terminalreporter):
+        terminalreporter.write_line(f"NOT RUN {report.nodeid}: nothing may be skipped", red=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A run in which a test did not really run has failed."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if isinstance(reporter, pytest.TerminalReporter) and silent(reporter):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def silent(reporter: pytest.TerminalReporter) -> list[pytest.TestReport | pytest.CollectReport]:
+    """List the tests that were skipped or expected to fail."""
+    return [
+        report
+        for kind in ("skipped", "xfailed", "xpassed")
+        for report in reporter.stats.get(kind, [])
+        if isinstance(report, pytest.TestReport | pytest.CollectReport)
+    ]

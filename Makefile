@@ -1,0 +1,45 @@
+# Every task of this repository. `make` alone checks that this machine can run them.
+ARGS ?= chat
+PY := .venv/bin/python
+
+.DEFAULT_GOAL := check
+.PHONY: check run test test-system nightly bench docs golden new lock
+
+check:            ## is Python fit? prints the one line that fixes what is missing
+	@sh ci/setup.sh check
+
+run:              ## a chat with the local demonstration model; ARGS='run "..."', MODEL=none, YES=1
+	@sh ci/setup.sh run
+	@.venv/bin/ferrule $(ARGS) $(if $(YES),--yes)
+
+test:             ## everything that needs only pip
+	@sh ci/setup.sh test
+	@$(PY) -m ci.check
+
+test-system:      ## suites that name real programs with needs(...)
+	@sh ci/setup.sh test
+	@$(PY) -m ci.check --system
+
+nightly:          ## the large counts: every property test with many more examples
+	@sh ci/setup.sh test
+	@HYPOTHESIS_PROFILE=nightly $(PY) -m ci.check --only pytest
+
+bench:            ## ratios of one run against a plain loop
+	@sh ci/setup.sh run
+	@if [ -d benches ]; then $(PY) -m benches $(ARGS); else echo "no benchmark in this checkout yet"; fi
+
+docs:             ## run every block of the documents
+	@sh ci/setup.sh test
+	@$(PY) -m pytest -q tests/docs
+
+golden:           ## write tests/golden/ anew, from the code as it is
+	@sh ci/setup.sh test
+	@$(PY) -m ci.golden
+
+new:              ## make new KIND=provider NAME=acme: the three files of a new adapter
+	@sh ci/setup.sh check >/dev/null
+	@python3 -m ci.new "$(KIND)" "$(NAME)"
+
+lock:             ## resolve ci/constraints.txt anew
+	@sh ci/setup.sh test
+	@$(PY) -m ci.lock
