@@ -133,15 +133,12 @@ def _call_from_dict(data: Mapping[str, object]) -> ToolCall:
 
 
 def _part_to_dict(part: Part) -> dict[str, str]:
-    match part:
-        case TextPart():
-            return {"type": "text", "text": clean(part.text)}
-        case ImagePart():
-            data = base64.b64encode(part.data).decode()
-            return {"type": "image", "media_type": part.media_type, "data": data, "url": part.url}
-        case FilePart():
-            data = base64.b64encode(part.data).decode()
-            return {"type": "file", "name": clean(part.name), "media_type": part.media_type, "data": data}
+    if isinstance(part, TextPart):
+        return {"type": "text", "text": clean(part.text)}
+    data = base64.b64encode(part.data).decode()
+    if isinstance(part, ImagePart):
+        return {"type": "image", "media_type": part.media_type, "data": data, "url": part.url}
+    return {"type": "file", "name": clean(part.name), "media_type": part.media_type, "data": data}
 
 
 def _part_from_dict(data: Mapping[str, str]) -> Part:
