@@ -1,0 +1,1 @@
+"""The front door: commands, terminal chat, rendering."""
