@@ -81,15 +81,15 @@ def modules(package: Path) -> dict[str, Path]:
 def first_party(package: Path) -> dict[str, set[str]]:
     """Map every module to the modules of the package that it imports, anywhere in its file."""
     known = modules(package)
-    return {
-        name: {
-            target
-            for node in ast.walk(syntax(path))
-            for target in targets(node, name, is_package=path.name == "__init__.py")
-            if target in known
-        }
-        for name, path in known.items()
-    }
+    graph: dict[str, set[str]] = {}
+    for name, path in known.items():
+        graph[name] = set()
+        for node in ast.walk(syntax(path)):
+            origin, *children = [*targets(node, name, is_package=path.name == "__init__.py"), ""]
+            below = {child for child in children if child in known}
+            names_only = isinstance(node, ast.ImportFrom) and len(below) == len(node.names)
+            graph[name] |= below if names_only else below | ({origin} & known.keys())
+    return graph
 
 
 def targets(node: ast.AST, module: str, *, is_package: bool) -> list[str]:
