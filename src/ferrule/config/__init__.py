@@ -1,0 +1,1 @@
+"""What the operator wrote, validated: tables, loader, edits, migrations, paths of the home."""

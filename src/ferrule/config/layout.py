@@ -1,0 +1,105 @@
+"""Where things lie below ``$FERRULE_HOME``, and who may look. Imports the standard library only."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..types.errors import ConfigError
+
+PRIVATE_FOLDER = 0o700
+PRIVATE_FILE = 0o600
+OTHERS_READ = 0o044
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The paths below one home folder."""
+
+    home: Path
+
+    @property
+    def config(self) -> Path:
+        """What the operator writes."""
+        return self.home / "config.toml"
+
+    @property
+    def sessions(self) -> Path:
+        """Conversations, as SQLite."""
+        return self.home / "state" / "sessions.db"
+
+    @property
+    def log(self) -> Path:
+        """The log that is being written; rotated ones lie beside it as ``.1``, ``.2``."""
+        return self.home / "logs" / "ferrule.jsonl"
+
+    def workspace(self, alias: str) -> Path:
+        """The folder an agent works in unless its table names another."""
+        return self.home / "workspaces" / alias
+
+    def prepare(self) -> None:
+        """Create the home, readable by its owner only.
+
+        Raises:
+            ConfigError: the home is open to others, is no folder, or cannot be made.
+        """
+        try:
+            for folder in (self.home, self.sessions.parent, self.log.parent):
+                folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"the home {str(self.home)!r} cannot be made: {error.strerror}",
+                hint="name a folder that you may write to in FERRULE_HOME",
+                code="config.home",
+            ) from error
+        self.check()
+
+    def check(self) -> None:
+        """Refuse a home that others may enter; an absent one is fine.
+
+        Raises:
+            ConfigError: group or others may read, write or enter it.
+        """
+        try:
+            mode = stat.S_IMODE(self.home.stat().st_mode)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise ConfigError(
+                f"the home {str(self.home)!r} cannot be looked at: {error.strerror}", code="config.home"
+            ) from error
+        if mode & 0o077:
+            raise ConfigError(
+                f"the home {str(self.home)!r} is open to others (mode {mode:04o})",
+                hint=f"chmod 700 {self.home}",
+                code="config.home",
+            )
+
+
+def layout(environ: Mapping[str, str]) -> Layout:
+    """Find the home: ``FERRULE_HOME``, else ``~/.ferrule``.
+
+    Raises:
+        ConfigError: the variable holds a relative path, which would name another folder after each ``cd``.
+    """
+    named = environ.get("FERRULE_HOME", "")
+    home = Path(named).expanduser() if named else Path(environ.get("HOME") or "~").expanduser() / ".ferrule"
+    if not home.is_absolute():
+        raise ConfigError(
+            f"FERRULE_HOME is the relative path {named!r}", hint="write an absolute path", code="config.home"
+        )
+    return Layout(Path(os.path.normpath(home)))
+
+
+def readable_by_others(path: Path) -> bool:
+    """Tell whether people other than the owner can read a file of ours.
+
+    A file that belongs to somebody else and that we cannot write to is a
+    mounted secret: its mode is that somebody's business.
+    """
+    found = path.stat()
+    mounted = found.st_uid != os.geteuid() and not os.access(path, os.W_OK)
+    return bool(found.st_mode & OTHERS_READ) and not mounted
