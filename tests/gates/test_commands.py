@@ -1,0 +1,101 @@
+"""The commands themselves: what is pinned, what is counted, what a machine that is not fit is told."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from ci import check, coverage_floors, kinds, lock
+from tests.gates._tree import ROOT, plant
+
+CONSTRAINTS = ROOT / "ci" / "constraints.txt"
+PIN = re.compile(r"[a-z0-9-]+==\S+ \\")
+HASH = re.compile(r"    --hash=sha256:[0-9a-f]{64}(?: \\)?")
+
+
+def unpinned(text: str, wanted: set[str]) -> list[str]:
+    """List lines that are no pin, hash or comment, pins without a hash, and wanted names without a pin."""
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    odd = [line for line in lines if not PIN.fullmatch(line) and not HASH.fullmatch(line)]
+    pinned = lock.blocks(text)
+    bare = [name for name, block in pinned.items() if "sha256:" not in block]
+    return [*odd, *bare, *sorted(wanted - pinned.keys())]
+
+
+def direct_dependencies() -> set[str]:
+    """Name what pyproject.toml asks for, as an index writes it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = [*project["dependencies"], *(line for lines in project["optional-dependencies"].values() for line in lines)]
+    return {re.split(r"[\s\[<>=~!;]", line)[0].lower().replace("_", "-") for line in lines}
+
+
+def test_everything_that_is_installed_is_pinned_by_hash() -> None:
+    assert unpinned(CONSTRAINTS.read_text(), direct_dependencies()) == []
+
+
+def test_every_part_that_setup_installs_is_in_the_lock() -> None:
+    parts = re.findall(r"^# part: (\w+)$", CONSTRAINTS.read_text(), re.MULTILINE)
+    assert parts == ["build", "run", "test", "model"]
+
+
+@pytest.mark.parametrize(
+    "line", ["--index-url https://x/simple", "./vendor/a.whl", "a>=1 \\", "a==1 @ file:///a", "    --hash=md5:00"]
+)
+def test_a_planted_line_of_another_sort_is_seen(line: str) -> None:
+    assert line in unpinned(f"{line}\n", set())
+    assert unpinned("a==1 \\\n", {"b"}) == ["a", "b"]
+
+
+def room(lines: int, covered: int, branches: int = 0, taken: int = 0) -> dict[str, object]:
+    """One file of coverage's JSON report."""
+    summary = {"num_statements": lines, "covered_lines": covered, "num_branches": branches, "covered_branches": taken}
+    missing = [1] if covered < lines else []
+    return {"summary": summary, "missing_lines": missing, "missing_branches": [[2, 3]] if taken < branches else []}
+
+
+def test_core_needs_every_branch_and_the_others_nine_of_ten() -> None:
+    files = {
+        "src/ferrule/core/loop.py": room(10, 10, 2, 1),
+        "src/ferrule/types/ids.py": room(10, 10, 2, 2),
+        "src/ferrule/cli/front.py": room(10, 9),
+        "src/ferrule/tools/shell.py": room(10, 8),
+        "src/ferrule/__main__.py": room(0, 0),
+    }
+    faults = coverage_floors.below({"files": files})
+    assert [fault.split(":")[0].strip() for fault in faults] == [
+        "core",
+        "src/ferrule/core/loop.py",
+        "tools",
+        "src/ferrule/tools/shell.py",
+    ]
+
+
+def test_a_kind_that_lost_tests_is_named(tmp_path: Path) -> None:
+    plant(tmp_path, {"before.json": '{"unit": 9, "gate": 2}', "now.json": '{"unit": 8, "gate": 3}'})
+    assert check.fewer({"unit": 8, "gate": 3}, {"unit": 9, "gate": 2}) == ["unit: 8 tests, ci/kinds.json records 9"]
+    assert kinds.main(str(tmp_path / "before.json"), str(tmp_path / "now.json")) == 1
+    assert kinds.main(str(tmp_path / "now.json"), str(tmp_path / "now.json")) == 0
+
+
+def test_a_machine_without_a_fit_python_is_told_one_line_that_fixes_it() -> None:
+    environment = {**os.environ, "PYTHON": "/bin/false"}
+    done = subprocess.run(
+        ["/bin/sh", "ci/setup.sh", "check"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "needs Python 3.11 or newer" in done.stderr
+    assert "apt-get install -y python3.11" in done.stderr
+
+
+def test_a_failed_step_makes_the_command_fail_and_the_others_still_run(capfd: pytest.CaptureFixture[str]) -> None:
+    steps: dict[str, check.Step] = {"bad": lambda scratch: False, "good": lambda scratch: scratch.exists()}
+    assert check.run(steps) == 1
+    lines = capfd.readouterr().out.splitlines()
+    assert [line.split(" (")[0] for line in lines[:2]] == ["-- bad: FAILED", "-- good: ok"]
+    assert lines[2:] == ["failed: bad", "tests by kind: none"]
+    assert check.run({"good": steps["good"]}) == 0
