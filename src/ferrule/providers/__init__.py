@@ -1,0 +1,1 @@
+"""Model APIs: one file or folder an adapter; names that start with _ are shared."""

@@ -1,0 +1,120 @@
+"""Messages as the chat-completions dialect writes them; each one is encoded once and its bytes are kept."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+
+from ...types.messages import Message
+from ...types.parts import FilePart, ImagePart, Part, TextPart
+from ...types.tools import ToolCall
+from .._json import dumps
+from .._wire import remember
+
+DIALECT = "openai-chat"
+NO_OUTPUT = "(no output)"
+"""What an empty tool result is sent as: strict servers refuse empty content."""
+
+WITHOUT_REASONING = f"{DIALECT}/plain"
+"""Key of the bytes made for servers that refuse a reasoning field."""
+
+_SHOWN = f"{DIALECT}/parts"
+"""Key of a tool message whose parts follow it in a message of their own."""
+
+
+def encode_messages(messages: Sequence[Message], *, reasoning: bool = True) -> list[bytes]:
+    """Encode a history, taking the bytes that are already there.
+
+    A tool message can carry text only, and all answers to one round must stand
+    together; images and files of tools therefore follow in a user message
+    after the last answer.
+
+    Args:
+        messages: The history in order.
+        reasoning: Whether reasoning goes back under the field that brought it.
+    """
+    key = DIALECT if reasoning else WITHOUT_REASONING
+    encoded: list[bytes] = []
+    shown: list[dict[str, object]] = []
+    for message in messages:
+        if shown and message.role != "tool":
+            encoded.append(dumps({"role": "user", "content": shown}))
+            shown = []
+        wire = message.wire
+        if wire is not None and wire[0] == key:
+            encoded.append(wire[1])
+            continue
+        encoded.append(_once(message, key))
+        if message.role == "tool" and message.parts:
+            shown += [{"type": "text", "text": f"Output of {message.name or 'the tool'} ({message.call_id}):"}]
+            shown += [_part(part) for part in message.parts]
+    if shown:
+        encoded.append(dumps({"role": "user", "content": shown}))
+    return encoded
+
+
+def _once(message: Message, key: str) -> bytes:
+    if message.role == "tool" and message.parts:
+        key = _SHOWN  # never equal to the caller's key, so that its parts are looked at each time
+    wire = message.wire
+    if wire is not None and wire[0] == key:
+        return wire[1]
+    made = dumps(_body(message, reasoning=key != WITHOUT_REASONING))
+    remember(message, key, made)
+    return made
+
+
+def _body(message: Message, *, reasoning: bool) -> dict[str, object]:
+    match message.role:
+        case "assistant":
+            return _assistant(message, reasoning=reasoning)
+        case "tool":
+            return {"role": "tool", "tool_call_id": message.call_id, "content": message.text or NO_OUTPUT}
+        case "system" | "user":
+            return {"role": message.role, "content": _content(message)}
+
+
+def _content(message: Message) -> object:
+    if not message.parts:
+        return message.text
+    blocks: list[dict[str, object]] = [{"type": "text", "text": message.text}] if message.text else []
+    return blocks + [_part(part) for part in message.parts if part != TextPart(text="")]
+
+
+def _part(part: Part) -> dict[str, object]:
+    match part:
+        case TextPart():
+            return {"type": "text", "text": part.text}
+        case ImagePart():
+            return {"type": "image_url", "image_url": {"url": part.url or _inline(part.media_type, part.data)}}
+        case FilePart():
+            inline = _inline(part.media_type, part.data)
+            return {"type": "file", "file": {"filename": part.name, "file_data": inline}}
+
+
+def _inline(media_type: str, data: bytes) -> str:
+    return f"data:{media_type};base64,{base64.b64encode(data).decode('ascii')}"
+
+
+def _assistant(message: Message, *, reasoning: bool) -> dict[str, object]:
+    """Encode what the model said: no empty content beside calls, reasoning under its own name, also when empty."""
+    body: dict[str, object] = {"role": "assistant"}
+    if message.text or not message.calls:
+        body["content"] = message.text
+    if reasoning and message.reasoning is not None and message.reasoning_field:
+        body[message.reasoning_field] = message.reasoning
+    if message.calls:
+        body["tool_calls"] = [_call(call) for call in message.calls]
+    return body
+
+
+def _call(call: ToolCall) -> dict[str, object]:
+    """Encode a call; its arguments are always a valid object, whatever the model once wrote."""
+    own: dict[str, object] = {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": dumps(call.arguments).decode()},
+    }
+    if call.extra and call.dialect == DIALECT:
+        return {**call.extra, **own}
+    return own

@@ -1,0 +1,1 @@
+"""The handles through which anything outside the process is touched: files, commands, connections."""

@@ -1,0 +1,1 @@
+"""What each provider promises, against servers on this machine that say exactly what a test wrote."""
