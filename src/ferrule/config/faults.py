@@ -46,5 +46,8 @@ def _text(message: str) -> str:
     'a name is short'
     >>> _text("Input should be a valid integer")
     'should be a valid integer'
+    >>> _text("Input should be a valid dictionary or instance of Agent")
+    'should be a table'
     """
-    return message.removeprefix("Value error, ").removeprefix("Input ")
+    text = message.removeprefix("Value error, ").removeprefix("Input ")
+    return "should be a table" if text.startswith("should be a valid dictionary") else text

@@ -16,7 +16,7 @@ from .layout import readable_by_others
 from .migrate import migrated, version_of
 from .problems import InvalidConfig, Problem, nearest
 from .root import ADAPTER_ROOTS, Agent, RiskProfile, Root, RuntimeProfile
-from .shape import Adapters, Shape, shape_of
+from .shape import Adapters, Names, SettingsFor, Shape, no_names, shape_of
 
 Instance = tuple[Kind, str]
 """Kind and ``<adapter>.<alias>``."""
@@ -105,8 +105,9 @@ class Surroundings:
 def load(
     path: FilePath,
     *,
-    adapters: Adapters,
+    settings_for: SettingsFor,
     environ: Mapping[str, str],
+    names: Names = no_names,
     flags: Mapping[str, str] | None = None,
     agents: Collection[str] | None = None,
 ) -> Loaded:
@@ -114,8 +115,9 @@ def load(
 
     Args:
         path: The file.
-        adapters: Which adapters there are; one that no table names is not imported.
+        settings_for: Finds an adapter's settings by kind and name; asked only for adapters that a table names.
         environ: The environment, for overrides and secrets.
+        names: Lists the parts of a kind, so that a fault can name the nearest.
         flags: Dotted keys and values of the command line, which beat everything.
         agents: The agents about to run, whose secrets must be set; None means all, () none.
 
@@ -123,6 +125,7 @@ def load(
         InvalidConfig: with every fault there is.
     """
     content = read_bytes(path)
+    adapters = Adapters(settings_for=settings_for, names=names)
     around = Surroundings(adapters=adapters, environ=environ, flags=flags or {}, agents=agents)
     loaded = judge(content or b"", str(path), around)
     warnings = _readable(path, loaded) if content is not None else ()

@@ -16,6 +16,8 @@ from .problems import Path
 from .root import ADAPTER_ROOTS, Root
 
 Node = Mapping[str, object]
+SettingsFor = Callable[[Kind, str], type[SettingsLike] | None]
+Names = Callable[[Kind], Sequence[str]]
 
 
 def no_settings(kind: Kind, adapter: str) -> type[SettingsLike] | None:
@@ -32,8 +34,8 @@ def no_names(kind: Kind) -> Sequence[str]:
 class Adapters:
     """Which adapters there are: `settings_for` imports one, `names` only lists them."""
 
-    settings_for: Callable[[Kind, str], type[SettingsLike] | None] = no_settings
-    names: Callable[[Kind], Sequence[str]] = no_names
+    settings_for: SettingsFor = no_settings
+    names: Names = no_names
 
 
 class Shape:
