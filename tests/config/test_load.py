@@ -120,7 +120,7 @@ def test_a_slip_in_the_syntax_is_named_with_its_line(tmp_path: Path, text: str, 
 def test_bytes_that_are_no_text_are_named_with_their_line(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_bytes(b"# fine\n# \xff\n")
-    with pytest.raises(InvalidConfig, match="config.toml:2: not UTF-8 text"):
+    with pytest.raises(InvalidConfig, match=r"config\.toml:2: not UTF-8 text"):
         load(path, settings_for=settings_for, environ={})
 
 
@@ -253,7 +253,7 @@ def test_asking_for_what_is_not_there_names_the_nearest(tmp_path: Path) -> None:
     loaded = read(tmp_path, "[agents.writer]\n[providers.plain.main]")
     with pytest.raises(InvalidConfig, match='did you mean "writer"'):
         loaded.agent("writr")
-    with pytest.raises(InvalidConfig, match='did you mean "plain.main"'):
+    with pytest.raises(InvalidConfig, match=r'did you mean "plain\.main"'):
         loaded.settings("providers", "plain.man")
 
 

@@ -28,11 +28,19 @@ def positions(text: str) -> dict[Path, int]:
     return scanner.lines
 
 
+def sections(text: str) -> dict[Path, int]:
+    """Map every table with a header to the last line that belongs to its keys: where a new one goes."""
+    scanner = _Scanner(text)
+    scanner.document()
+    return scanner.ends
+
+
 class _Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
         self.lines: dict[Path, int] = {}
+        self.ends: dict[Path, int] = {}
         self._tables: dict[Path, int] = {}
 
     def document(self) -> None:
@@ -44,6 +52,7 @@ class _Scanner:
                 table = self._header()
             else:
                 self._pair(table)
+                self._end_of(table)
             self._blank()
 
     def _header(self) -> Path:
@@ -60,6 +69,7 @@ class _Scanner:
             path = (*path, number)
         self._note(path, start)
         self.at += 2 if double else 1
+        self._end_of(path)
         return path
 
     def _inside_arrays(self, path: Path) -> Path:
@@ -125,7 +135,13 @@ class _Scanner:
         self.at = _end(_BLANK, self.text, self.at)
 
     def _note(self, path: Path, at: int) -> None:
-        self.lines.setdefault(path, self.text.count("\n", 0, at) + 1)
+        self.lines.setdefault(path, self._line(at))
+
+    def _end_of(self, table: Path) -> None:
+        self.ends[table] = self._line(self.at)
+
+    def _line(self, at: int) -> int:
+        return self.text.count("\n", 0, at) + 1
 
 
 def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
