@@ -26,11 +26,8 @@ class Block:
 
 def documents(root: Path) -> list[Path]:
     """List the Markdown files of a checkout that users read."""
-    return [
-        *sorted(root.glob("*.md")),
-        *sorted((root / "docs").rglob("*.md")),
-        *sorted((root / "changelog").glob("*.md")),
-    ]
+    folders = ("docs", "changelog", "examples")
+    return [*sorted(root.glob("*.md")), *(path for folder in folders for path in sorted((root / folder).rglob("*.md")))]
 
 
 def blocks(root: Path, *first_words: str) -> list[Block]:

@@ -65,6 +65,7 @@ def test_core_needs_every_branch_and_the_others_nine_of_ten() -> None:
         "src/ferrule/cli/front.py": room(10, 9),
         "src/ferrule/tools/shell.py": room(10, 8),
         "src/ferrule/__main__.py": room(0, 0),
+        "elsewhere/src/ferrule/core/loop.py": room(10, 0),
     }
     faults = coverage_floors.below({"files": files})
     assert [fault.split(":")[0].strip() for fault in faults] == [
@@ -73,6 +74,10 @@ def test_core_needs_every_branch_and_the_others_nine_of_ten() -> None:
         "tools",
         "src/ferrule/tools/shell.py",
     ]
+
+
+def test_gaps_are_written_as_ranges() -> None:
+    assert coverage_floors.ranges([1, 2, 3, 7, 9, 10]) == "1-3, 7, 9-10"
 
 
 def test_a_kind_that_lost_tests_is_named(tmp_path: Path) -> None:
