@@ -58,9 +58,9 @@ def too_broad(root: Path) -> list[str]:
 
 
 def _comment_near(path: Path, line: int) -> bool:
-    lines = path.read_text().splitlines()
-    own, below = lines[line - 1], lines[line] if line < len(lines) else ""
-    return "#" in own or below.lstrip().startswith("#")
+    lines = ["", *path.read_text().splitlines(), ""]
+    above, own, below = lines[line - 1 : line + 2]
+    return "#" in own or any(text.lstrip().startswith("#") for text in (above, below))
 
 
 def literal_getattr(root: Path) -> list[str]:
@@ -244,6 +244,6 @@ def test_its_honest_twin_is_not(rule: str, tmp_path: Path) -> None:
 
 
 def test_broad_handlers_with_reasons_have_a_budget(tmp_path: Path) -> None:
-    handler = "try:\n    x = 1\nexcept Exception:  # a guest's code may raise anything\n    x = 2\n"
+    handler = "try:\n    x = 1\n# A guest's code may raise anything.\nexcept Exception:\n    x = 2\n"
     assert too_broad(plant(tmp_path, {"a.py": handler})) == []
     assert len(too_broad(plant(tmp_path, {"b.py": handler}))) == 2
