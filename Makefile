@@ -32,9 +32,11 @@ docs:             ## run every block of the documents
 	@sh ci/setup.sh test
 	@$(PY) -m pytest -q tests/docs
 
-golden:           ## write tests/golden/ anew, from the code as it is
+golden:           ## write tests/golden/ anew, from the code as it is, and count the tests by kind
 	@sh ci/setup.sh test
 	@$(PY) -m ci.golden
+	@$(PY) -m pytest -q --collect-only --kinds=ci/kinds.json >/dev/null
+	@echo ci/kinds.json
 
 new:              ## make new KIND=provider NAME=acme: the three files of a new adapter
 	@sh ci/setup.sh check >/dev/null

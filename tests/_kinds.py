@@ -34,6 +34,9 @@ def mark(items: Iterable[pytest.Item]) -> None:
         item.user_properties.append(("kind", kind_of(item)))
 
 
-def count(reports: Iterable[pytest.TestReport]) -> Counter[str]:
-    """Count passed tests by kind."""
-    return Counter(str(value) for report in reports for name, value in report.user_properties if name == "kind")
+Counted = pytest.Item | pytest.TestReport
+
+
+def count(tests: Iterable[Counted]) -> Counter[str]:
+    """Count tests by kind."""
+    return Counter(str(value) for test in tests for name, value in test.user_properties if name == "kind")

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -47,11 +48,23 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Write the count; a skipped or expected failure is named."""
     passed = [r for r in terminalreporter.stats.get("passed", []) if isinstance(r, pytest.TestReport)]
-    target = config.getoption("--kinds")
-    if target:
-        Path(target).write_text(json.dumps(_kinds.count(passed), sort_keys=True))
+    if not config.getoption("collectonly"):
+        write_kinds(config, passed)
     for report in silent(terminalreporter):
         terminalreporter.write_line(f"NOT RUN {report.nodeid}: nothing may be skipped", red=True)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """With ``--collect-only`` the kinds of the selected tests are written, without running them."""
+    if session.config.getoption("collectonly"):
+        write_kinds(session.config, session.items)
+
+
+def write_kinds(config: pytest.Config, tests: Iterable[_kinds.Counted]) -> None:
+    """Write the number of `tests` by kind to the file of ``--kinds``, if given."""
+    target = config.getoption("--kinds")
+    if target:
+        Path(target).write_text(json.dumps(_kinds.count(tests), indent=1, sort_keys=True) + "\n")
 
 
 @pytest.hookimpl(trylast=True)
