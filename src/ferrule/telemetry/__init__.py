@@ -1,0 +1,1 @@
+"""What happened: the log, and how it is read again."""
