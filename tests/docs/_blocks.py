@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,3 +79,19 @@ def dead_links(root: Path) -> list[str]:
         for target in (match["target"].partition("#")[0] for match in LINK.finditer(path.read_text()))
         if target and "://" not in target and not target.startswith("mailto:") and not (path.parent / target).exists()
     ]
+
+
+ROOM_OF = {"runtimes": "sandbox", "fences": "sandbox"}
+
+
+def pages_missing(docs: Path, parts: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """List parts without a page and pages without a part; `parts` maps a kind to its names."""
+    wanted: dict[str, set[str]] = {}
+    for kind, names in parts.items():
+        wanted.setdefault(ROOM_OF.get(kind, kind), set()).update(names)
+    found: list[str] = []
+    for room, parts_here in sorted(wanted.items(), reverse=True):
+        present = {page.stem for page in (docs / room).glob("*.md")} - {"README"}
+        found += [f"{room}/{name}.md: missing" for name in sorted(parts_here - present)]
+        found += [f"{room}/{name}.md: there is no such part" for name in sorted(present - parts_here)]
+    return found
