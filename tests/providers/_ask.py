@@ -9,6 +9,7 @@ from ferrule.providers._chat.provider import Endpoint, OpenAIChat
 from ferrule.sandbox.dialer import AiohttpDialer
 from ferrule.testing.clock import FakeClock
 from ferrule.types.completion import CallReady, ProviderEvent, ReasoningChunk, Request, TextChunk, UsageReported
+from ferrule.types.errors import ProviderError
 from ferrule.types.messages import Message, user_message
 from ferrule.types.tools import ToolCall
 from ferrule.types.usage import Usage
@@ -41,14 +42,14 @@ async def ask(server: Vendor, asked: Request | None = None, **settings: object) 
 
 async def ask_until_error(
     server: Vendor, asked: Request | None = None, **settings: object
-) -> tuple[list[ProviderEvent], Exception]:
+) -> tuple[list[ProviderEvent], ProviderError]:
     """Ask once; return the events before the error, and the error."""
     events: list[ProviderEvent] = []
     async with provider_at(f"{server.url}/v1", **settings) as provider:
         try:
             async for event in provider.stream(asked or request()):
                 events.append(event)
-        except Exception as error:  # noqa: BLE001 - the error is what the test looks at
+        except ProviderError as error:
             return events, error
     raise AssertionError(f"no error after {events}")
 

@@ -47,8 +47,9 @@ async def test_a_streamed_answer_with_calls_gives_text_then_calls_then_usage_the
 
 async def test_a_plain_body_gives_the_same_events_and_is_asked_for_when_nobody_listens() -> None:
     body = (
-        b'{"id":"c1","model":"m-real","choices":[{"index":0,"finish_reason":"tool_calls","message":{"content":"Let me see.",'
-        b'"tool_calls":[{"id":"c_1","type":"function","function":{"name":"clock","arguments":"{}"}}]}}],'
+        b'{"id":"c1","model":"m-real","choices":[{"index":0,"finish_reason":"tool_calls","message":'
+        b'{"content":"Let me see.","tool_calls":[{"id":"c_1",'
+        b'"type":"function","function":{"name":"clock","arguments":"{}"}}]}}],'
         b'"usage":{"prompt_tokens":11,"completion_tokens":2}}'
     )
     async with vendor(whole(body)) as server:

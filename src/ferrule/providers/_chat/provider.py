@@ -97,7 +97,7 @@ class OpenAIChat:
         secrets = secrets_in(endpoint.base_url, (endpoint.api_key or "").strip())
         self._failures = Failures(name, endpoint.model, secrets)
 
-    async def stream(self, request: Request) -> AsyncIterator[ProviderEvent]:
+    async def stream(self, request: Request) -> AsyncGenerator[ProviderEvent, None]:
         """Ask the model once; a refused optional parameter costs one repetition without it."""
         for last in (False, True):
             wanted = replace(self._blank, body=self._writer.body(request))

@@ -71,6 +71,7 @@ class ThinkFilter:
             for tag, close in TAGS.items():
                 if text.startswith(tag, start):
                     self._show(text[:start], events)
+                    self._held = ""  # white space before a tag belongs to it
                     self._close = close
                     return text[start + len(tag) :]
             if any(tag.startswith(text[start:]) for tag in TAGS):
