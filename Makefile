@@ -22,7 +22,7 @@ test-system:      ## suites that name real programs with needs(...)
 
 nightly:          ## the large counts: every property test with many more examples
 	@sh ci/setup.sh test
-	@HYPOTHESIS_PROFILE=nightly $(PY) -m ci.check --only pytest
+	@HYPOTHESIS_PROFILE=nightly $(PY) -m pytest -q -n2 --timeout=3600
 
 bench:            ## ratios of one run against a plain loop
 	@sh ci/setup.sh run

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -87,14 +88,61 @@ def test_a_kind_that_lost_tests_is_named(tmp_path: Path) -> None:
     assert kinds.main(str(tmp_path / "now.json"), str(tmp_path / "now.json")) == 0
 
 
+def setup(root: Path, purpose: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run ci/setup.sh of a checkout."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI") and name != "MODEL"}
+    command = ["/bin/sh", str(root / "ci" / "setup.sh"), purpose]
+    return subprocess.run(command, env={**kept, **variables}, capture_output=True, text=True, check=False)
+
+
 def test_a_machine_without_a_fit_python_is_told_one_line_that_fixes_it() -> None:
-    environment = {**os.environ, "PYTHON": "/bin/false"}
-    done = subprocess.run(
-        ["/bin/sh", "ci/setup.sh", "check"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
+    done = setup(ROOT, "check", PYTHON="/bin/false")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "needs Python 3.11 or newer" in done.stderr
     assert "apt-get install -y python3.11" in done.stderr
+
+
+def test_a_python_that_cannot_make_environments_is_told_so(tmp_path: Path) -> None:
+    script = f'#!/bin/sh\ncase "$2" in *ensurepip*) exit 1 ;; *) exec {sys.executable} "$@" ;; esac\n'
+    python = plant(tmp_path, {"python": script}) / "python"
+    python.chmod(0o755)
+    done = setup(ROOT, "check", PYTHON=str(python))
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "cannot make virtual environments" in done.stderr
+    assert f"python{sys.version_info[0]}.{sys.version_info[1]}-venv" in done.stderr
+
+
+def installed(root: Path, *parts: str) -> Path:
+    """A checkout whose environment already holds `parts`."""
+    for name in ("ci/setup.sh", "ci/constraints.txt", "pyproject.toml"):
+        plant(root, {name: (ROOT / name).read_text()})
+    joined = (root / "ci/constraints.txt").read_bytes() + (root / "pyproject.toml").read_bytes()
+    stamp = subprocess.run(["cksum"], input=joined, capture_output=True, check=True).stdout.decode()
+    plant(root / ".venv", {f".ferrule-{part}": stamp for part in (*parts, "package")})
+    plant(root / ".venv", {"bin/ferrule": "#!/bin/sh\n", ".ferrule-home": f"{root}\n"})
+    (root / ".venv" / "bin" / "ferrule").chmod(0o755)
+    return root
+
+
+def test_a_second_start_looks_at_nothing_but_its_stamps(tmp_path: Path) -> None:
+    root = installed(tmp_path, "build", "run", "model")
+    done = setup(root, "run", PYTHON="/bin/false")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    "variable", [("OPENAI_API_KEY", "x"), ("OPENAI_BASE_URL", "http://127.0.0.1"), ("MODEL", "none")]
+)
+def test_whoever_has_a_model_does_not_download_the_small_one(variable: tuple[str, str], tmp_path: Path) -> None:
+    root = installed(tmp_path, "build", "run")
+    assert setup(root, "run", PYTHON="/bin/false").returncode == 1
+    assert setup(root, "run", PYTHON="/bin/false", **dict([variable])).returncode == 0
+
+
+def test_a_changed_lock_is_installed_anew(tmp_path: Path) -> None:
+    root = installed(tmp_path, "build", "run", "model")
+    plant(root, {"pyproject.toml": "[project]\n"})
+    assert setup(root, "run", PYTHON="/bin/false").returncode == 1
 
 
 def test_a_failed_step_makes_the_command_fail_and_the_others_still_run(capfd: pytest.CaptureFixture[str]) -> None:
