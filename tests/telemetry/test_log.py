@@ -114,7 +114,7 @@ def test_secrets_are_masked_in_messages_errors_ids_and_other_libraries_records(p
         except ValueError:
             LOG.exception("failed")
     stop()
-    assert "quoted" not in path.read_text().replace("ValueError(f", "")
+    assert "quoted" not in path.read_text()
     sent, failed = entries(path)
     assert sent["message"] == "sent ['***']"
     assert failed["request"] == "***"

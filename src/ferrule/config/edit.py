@@ -26,7 +26,6 @@ from .overrides import read_value
 from .problems import InvalidConfig, Path, Problem, dotted
 from .rewrite import lead, put, remove, steps
 from .root import ADAPTER_ROOTS
-from .secret import MASK
 from .shape import Adapters, Shape, shape_of
 
 LOCK_TIMEOUT_S = 30.0
@@ -64,11 +63,7 @@ class Editor:
             Conflict: the file is not the one that was seen.
         """
         path = steps(key)
-        shape = self._shape(path)
-        value = read_value(text, path, shape)
-        if value == MASK and shape.is_secret(path):
-            cause = "the value is the mask that is shown instead of a secret"
-            raise self._refusal(path, cause, "write the secret itself")
+        value = read_value(text, path, self._shape(path))
         self._change(path, lambda before: put(before, path, value), expected)
 
     def unset(self, key: str, *, expected: str | None = None) -> None:

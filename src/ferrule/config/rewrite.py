@@ -36,7 +36,7 @@ def steps(key: str) -> Path:
     while isinstance(found, dict) and len(found) == 1:
         ((step, found),) = found.items()
         path = (*path, step)
-    if found != 0:
+    if found != 0 or "\n" in key:
         raise UsageError(f"{key!r} is not one key", hint="write it like agents.default.provider")
     return path
 
