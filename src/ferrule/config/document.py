@@ -63,11 +63,12 @@ class Document:
 
     def problem(self, path: Path, cause: str, hint: str = "") -> Problem:
         """Make a fault of the value at `path`, or of the nearest table that was written."""
-        where, line = self.file, 0
         origin = self.origin(path)
-        if origin.source in ("flag", "environment"):
-            where = origin.where
-        else:
+        if origin.source == "default":  # a table that only keys from outside made
+            origin = next((by for given, by in self.given.items() if given[: len(path)] == path), origin)
+        where, line = origin.where, 0
+        if origin.source in ("file", "default"):
+            where = self.file
             line = next((self.lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in self.lines), 0)
         return Problem(where=where, line=line, key=dotted(path), cause=cause, hint=hint)
 

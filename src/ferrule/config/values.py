@@ -35,7 +35,7 @@ class Value:
 def values(loaded: Loaded, layout: Layout) -> list[Value]:
     """List every key, also those that have their default; a key without a value is left out."""
     shown = masked(loaded.document.data, path=(), shape=loaded.shape)
-    rows = [*_written(shown, (), loaded), *_defaults((), loaded), *_workspaces(loaded, layout)]
+    rows = [*_written(shown, (), loaded), *_workspaces(loaded, layout), *_defaults((), loaded)]
     unique: dict[Path, Value] = {}
     for row in rows:
         unique.setdefault(row.path, row)
