@@ -75,7 +75,7 @@ def read_counts(scratch: Path) -> dict[str, int]:
 
 
 TEST: dict[str, Step] = {
-    "lint": command("ruff", "check", "--quiet", "."),
+    "lint": command("ruff", "check", "--quiet", "--output-format=concise", "."),
     "format": command("ruff", "format", "--check", "--quiet", "."),
     "types": command("mypy"),
     "contracts": command("lint-imports", "--no-cache"),

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from pathlib import Path
 
 import pytest
@@ -52,6 +52,25 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         write_kinds(config, passed)
     for report in silent(terminalreporter):
         terminalreporter.write_line(f"NOT RUN {report.nodeid}: nothing may be skipped", red=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable() -> Generator[None, object, object]:
+    """A report may quote half a character from a test; workers send UTF-8, so it is written as an escape."""
+    return escaped((yield))
+
+
+def escaped(value: object) -> object:
+    """Return plain data with lone surrogates written as escapes."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {name: escaped(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [escaped(inner) for inner in value]
+    if isinstance(value, tuple):
+        return tuple(escaped(inner) for inner in value)
+    return value
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

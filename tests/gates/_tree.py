@@ -22,6 +22,11 @@ def plant(root: Path, files: Mapping[str, str]) -> Path:
     return root
 
 
+def clean(faults: list[str]) -> None:
+    """Fail with every fault on a line of its own."""
+    assert not faults, "\n" + "\n".join(faults)
+
+
 def python_files(root: Path) -> list[Path]:
     """List the Python files below `root`, generated folders left out."""
     return [path for path in sorted(root.rglob("*.py")) if _kept(path.relative_to(root))]
