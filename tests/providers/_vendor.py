@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -87,10 +88,10 @@ class Vendor:
 
 
 @asynccontextmanager
-async def vendor(*answers: Iterable[Step]) -> AsyncIterator[Vendor]:
+async def vendor(*answers: Iterable[Step], tls: ssl.SSLContext | None = None) -> AsyncIterator[Vendor]:
     """Run a server for a block."""
     it = Vendor(deque([list(a) for a in answers]))
-    server = await asyncio.start_server(it.serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(it.serve, "127.0.0.1", 0, ssl=tls)
     it.port = server.sockets[0].getsockname()[1]
     async with server:
         yield it

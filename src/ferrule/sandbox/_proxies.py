@@ -14,7 +14,7 @@ class Proxy:
     """A proxy: its address without user part, and the header that carries the user part."""
 
     address: str
-    headers: Mapping[str, str] | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,9 @@ def _proxy(address: str) -> Proxy:
     parts = urlsplit(address if "://" in address else f"http://{address}")
     if parts.username is None:
         return Proxy(urlunsplit(parts))
+    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2])
     user = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
     token = base64.b64encode(user.encode()).decode()
-    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2])
     return Proxy(urlunsplit(bare), {"Proxy-Authorization": f"Basic {token}"})
 
 

@@ -57,7 +57,7 @@ CAUSES: dict[str, str] = {
     "OSError": "the connection failed",
     "ClientConnectionError": "the connection broke",
     "ClientError": "the HTTP client gave up",
-    "ValueError": "the address or a header holds characters that HTTP forbids",
+    "ValueError": "a header holds characters that HTTP forbids",
 }
 """What to say about an exception, by the name of its class or of the nearest class it derives from."""
 
@@ -219,23 +219,26 @@ class AiohttpDialer:
             ConnectionFailed: no answer came.
         """
         import aiohttp
-        import yarl
 
         place = place_of(request.url)
         session = self._ready(place)
+        url = _url(request.url, place)
+        proxy = self._proxies.for_url(url.scheme, url.host or "", url.port)
+        if proxy is not None and not proxy.address.startswith("http"):
+            kind = proxy.address.partition(":")[0]
+            raise ConnectionFailed(f"{place}: {kind} is no kind of proxy that can be used; set an http or https one")
+        headers = request.headers
+        if proxy is not None and url.scheme == "http":  # over https the proxy sees the CONNECT alone
+            headers = {**headers, **proxy.headers}
         try:
-            url = yarl.URL(request.url)
-            if url.scheme not in ("http", "https") or not url.host:
-                raise ConnectionFailed(f"{place}: {CAUSES['NonHttpUrlClientError']}")
-            proxy = self._proxies.for_url(url.scheme, url.host, url.port)
             return await session.request(
                 request.method,
-                _without_user(url, request.headers),
+                _without_user(url, headers),
                 data=request.body,
-                headers=request.headers,
+                headers=headers,
                 allow_redirects=False,
-                proxy=proxy.address if proxy else None,
-                proxy_headers=proxy.headers if proxy else None,
+                proxy=proxy.address if proxy is not None else None,
+                proxy_headers=proxy.headers if proxy is not None else None,
                 timeout=aiohttp.ClientTimeout(
                     total=request.total_s,
                     connect=request.connect_s,
@@ -260,6 +263,18 @@ class AiohttpDialer:
     def _forget_ended_loops(self) -> None:
         for loop in [loop for loop in self._sessions if loop.is_closed()]:
             self._sessions.pop(loop).detach()
+
+
+def _url(text: str, place: str) -> yarl.URL:
+    import yarl
+
+    try:
+        url = yarl.URL(text)
+    except ValueError:
+        raise ConnectionFailed(f"{place}: {CAUSES['InvalidURL']}") from None
+    if url.scheme not in ("http", "https") or not url.host:
+        raise ConnectionFailed(f"{place}: {CAUSES['NonHttpUrlClientError']}")
+    return url
 
 
 def _without_user(url: yarl.URL, headers: Mapping[str, str]) -> yarl.URL:
