@@ -92,7 +92,7 @@ TEST: dict[str, Step] = {
     "kinds": kinds_kept,
 }
 SYSTEM: dict[str, Step] = {
-    "pytest": command("pytest", "-q", "-m", "needs", "--kinds={scratch}/kinds.json", empty_is_fine=True),
+    "pytest": command("pytest", "-v", "-m", "needs", "--kinds={scratch}/kinds.json", empty_is_fine=True),
 }
 
 

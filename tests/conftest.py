@@ -42,7 +42,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for marker in item.iter_markers("needs"):
         missing = [name for name in marker.args if shutil.which(name) is None]
         if missing:
-            pytest.fail(f"this suite needs {', '.join(missing)}; see ci/apt.txt", pytrace=False)
+            pytest.fail(f"this suite needs {', '.join(missing)}, which this machine lacks", pytrace=False)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -96,3 +96,14 @@ def test_an_absent_program_fails_the_suite_that_needs_it(tmp_path: Path) -> None
     done = run_nested(tmp_path, NEEDING, "-m", "needs")
     assert done.returncode == 1, done.stdout
     assert "this suite needs no-such-program" in done.stdout
+
+
+def test_half_a_character_in_a_report_does_not_stop_the_workers(tmp_path: Path) -> None:
+    planted = {
+        "test_half.py": "def test_a(): raise ValueError('\\ud83d')\n",
+        "test_whole.py": "def test_b(): assert 1\n",
+    }
+    done = run_nested(tmp_path, planted, "-n1")
+    assert done.returncode == 1, done.stdout
+    assert "1 failed, 1 passed" in done.stdout
+    assert "ValueError: \\ud83d" in done.stdout
