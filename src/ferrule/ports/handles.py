@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from .memory import MemoryStore
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFacts:
@@ -138,3 +140,4 @@ class Handles:
 
     files: Files | None = field(default=None)
     commands: Commands | None = field(default=None)
+    memory: MemoryStore | None = field(default=None)

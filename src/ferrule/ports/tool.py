@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 from ..types.access import Access
 from ..types.tools import ToolResult
 from .handles import Commands, Files, Pump
+from .memory import MemoryStore
 
 
 class ToolContext(Protocol):
@@ -48,6 +49,15 @@ class ToolContext(Protocol):
 
         Raises:
             PolicyDenied: the agent has no command handle.
+        """
+        ...
+
+    @property
+    def memory(self) -> MemoryStore:
+        """The agent's memory.
+
+        Raises:
+            PolicyDenied: the agent has none.
         """
         ...
 

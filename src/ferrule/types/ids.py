@@ -17,8 +17,4 @@ def is_alias(text: str) -> bool:
     >>> is_alias("research_2"), is_alias("a__b"), is_alias("")
     (True, False, False)
     """
-    return (
-        0 < len(text) <= 63
-        and "__" not in text
-        and all(c in "abcdefghijklmnopqrstuvwxyz0123456789_" for c in text)
-    )
+    return 0 < len(text) <= 63 and "__" not in text and all(c in "abcdefghijklmnopqrstuvwxyz0123456789_" for c in text)

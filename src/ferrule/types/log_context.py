@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Literal
 
-LogKey = Literal["agent", "session", "turn", "tool", "request"]
+LogKey = Literal["agent", "session", "turn", "tool", "request", "gate"]
+"""`gate` is bound only where there is none, so that every line of such an agent says so."""
 
 CONTEXT: dict[LogKey, ContextVar[str]] = {
     "agent": ContextVar("ferrule_agent", default=""),
@@ -15,6 +16,7 @@ CONTEXT: dict[LogKey, ContextVar[str]] = {
     "turn": ContextVar("ferrule_turn", default=""),
     "tool": ContextVar("ferrule_tool", default=""),
     "request": ContextVar("ferrule_request", default=""),
+    "gate": ContextVar("ferrule_gate", default=""),
 }
 
 

@@ -1,0 +1,277 @@
+"""The agent: what people embed. `send` for the outcome, `stream` for every step on the way."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from contextlib import ExitStack
+from contextvars import ContextVar
+
+from ..ports.gate import Approver, GateKeeper
+from ..ports.provider import CompletionProvider, Provider
+from ..ports.session import Session
+from ..ports.tool import Tool, ToolSource
+from ..types.errors import FerruleError, LimitReached, NestedSend, UsageError
+from ..types.events import AgentEvent, ErrorInfo, TurnStatus
+from ..types.log_context import bound
+from ..types.messages import Content, Message
+from ..types.tools import ToolCall, ToolResult
+from ..types.turn import TurnResult
+from .approval import Asking
+from .conversation import Conversation, undisturbed
+from .dispatch import Dispatcher, Services
+from .feed import EventFeed
+from .guard import NoSecrets
+from .hand_call import HandCall
+from .hooks import HookTable
+from .loop import run_turn
+from .memory_session import MemorySession
+from .options import AgentOptions
+from .parts import AgentParts
+from .provider_shapes import as_provider
+from .toolset import Toolbox
+from .turn import Stopped, Turn, limit_of
+
+log = logging.getLogger(__name__)
+
+NO_GATE = "no gate"
+"""The label of a gate that lets everything pass; it stands in every log line of such an agent."""
+
+_inside: ContextVar[frozenset[int]] = ContextVar("ferrule_inside", default=frozenset())
+"""The agents within whose turns the present code runs."""
+
+
+class Agent:
+    """One conversation with a model that may use tools, behind a gate.
+
+    Turns run one after the other; up to `Limits.queue` more may wait. The
+    agent is bound to the event loop it is first used in.
+    """
+
+    def __init__(
+        self,
+        provider: Provider | CompletionProvider,
+        *,
+        gate: GateKeeper,
+        tools: Iterable[Tool | ToolSource] = (),
+        approver: Approver | None = None,
+        session: Session | None = None,
+        options: AgentOptions | None = None,
+    ) -> None:
+        """Put an agent together.
+
+        Args:
+            provider: The model API.
+            gate: Decides about every tool call. Required: there is no agent without one.
+            tools: Tools, and sources of tools. Exactly these are shown to the model.
+            approver: Asks a person; without one, whatever needs an approval is denied and says so.
+            session: Where the conversation is kept; in memory when absent.
+            options: Everything else.
+
+        Raises:
+            UsageError: a tool or the provider does not have the shape of its port.
+        """
+        self._options = options = options or AgentOptions()
+        self._gate = gate
+        self._hooks = HookTable()
+        self._provider = as_provider(provider)
+        self._approver = approver
+        self._toolbox = Toolbox(tools, options.schemas)
+        self._parts = self._assemble(session)
+        self._busy = asyncio.Lock()
+        self._waiting = 0
+        self._turn: Turn | None = None
+        self._task: asyncio.Task[object] | None = None
+
+    @property
+    def session(self) -> Session:
+        """Where the conversation is kept."""
+        return self._parts.conversation.session
+
+    @property
+    def gate(self) -> GateKeeper:
+        """What decides about this agent's calls."""
+        return self._gate
+
+    def in_session(self, session: Session | None) -> Agent:
+        """Return an agent of the same parts and hooks in another session (a new one in memory when None)."""
+        twin = object.__new__(Agent)
+        twin.__dict__.update(self.__dict__)
+        twin._parts = twin._assemble(session)
+        twin._busy, twin._waiting, twin._turn, twin._task = asyncio.Lock(), 0, None, None
+        return twin
+
+    def use(self, hooks: object) -> None:
+        """Add an object with any of the hook methods; see `ferrule.core.hooks`.
+
+        Raises:
+            HookTypeError: it has none.
+        """
+        self._hooks.add(hooks)
+
+    def cancel(self, reason: str = "cancelled") -> bool:
+        """Stop the running turn; False when none runs. What was done is kept."""
+        if self._turn is None or self._task is None:
+            return False
+        self._turn.cancel_reason = reason
+        self._task.cancel()
+        return True
+
+    async def send(self, content: Content, *, raise_on_error: bool = False) -> TurnResult:
+        """Send a message and wait for the outcome.
+
+        Args:
+            content: Text, or parts in order.
+            raise_on_error: Raise instead of returning a result that is not completed.
+
+        Raises:
+            NestedSend: called from inside this agent's own turn.
+            HookTypeError: a hook returned neither None nor a string.
+            FerruleError: only with `raise_on_error`; its code is that of the result's error.
+        """
+        result = await self._take_turn(content, None)
+        if raise_on_error and result.status != "completed":
+            error = result.error or ErrorInfo(code=f"turn.{result.status}", message=f"the turn was {result.status}")
+            raise FerruleError(error.message, hint=error.hint, code=error.code)
+        return result
+
+    async def stream(self, content: Content) -> AsyncGenerator[AgentEvent, None]:
+        """Send a message and yield every event; the last one is `TurnFinished`.
+
+        Leaving the iteration cancels the turn; what was said so far is kept.
+
+        Raises:
+            NestedSend, HookTypeError: as for `send`.
+        """
+        feed = EventFeed()
+        task = asyncio.ensure_future(self._take_turn(content, feed.put))
+        task.add_done_callback(lambda _: feed.wake())
+        try:
+            while True:
+                while feed.items:
+                    yield feed.items.popleft()
+                if task.done():
+                    break
+                await feed.wait()
+            task.result()
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task])
+
+    async def call(
+        self, name: str, arguments: Mapping[str, object], *, on_event: Callable[[AgentEvent], None] | None = None
+    ) -> ToolResult:
+        """Call a tool by hand, through the same hooks, gate and approval; not part of the conversation."""
+        call = ToolCall(id=self._options.ids.new("call"), name=name, arguments=dict(arguments))
+        with ExitStack() as stack:
+            self._label(stack, "")
+            return await self._parts.dispatcher.dispatch(call, HandCall(self._parts, on_event))
+
+    async def _take_turn(self, content: Content, listener: Callable[[AgentEvent], None] | None) -> TurnResult:
+        if id(self) in _inside.get():
+            raise NestedSend("this agent is inside a turn of its own", hint="send to another agent, or after the turn")
+        if self._waiting > self._options.limits.queue:
+            return await self._refuse_busy(content, listener)
+        self._waiting += 1
+        token = _inside.set(_inside.get() | {id(self)})
+        try:
+            async with self._busy:
+                with ExitStack() as stack:
+                    turn = Turn(self._parts, content, listener=listener)
+                    self._label(stack, turn.turn_id)
+                    self._turn, self._task = turn, asyncio.current_task()
+                    try:
+                        return await self._drive(turn)
+                    finally:
+                        self._turn = self._task = None
+        finally:
+            self._waiting -= 1
+            _inside.reset(token)
+
+    async def _drive(self, turn: Turn) -> TurnResult:
+        """Run a turn and turn every ending into an outcome; only misuse and the task's own cancellation raise."""
+        status: TurnStatus = "completed"
+        error: ErrorInfo | None = None
+        raised: BaseException | None = None
+        try:
+            async with asyncio.timeout(self._options.limits.wall_time_s) as deadline:
+                turn.deadline = deadline
+                await run_turn(turn)
+        except Stopped as stop:
+            status, error = stop.status, stop.error
+        except TimeoutError:
+            late = limit_of(
+                "wall_time", f"the turn took longer than {self._options.limits.wall_time_s} s", "turn_timeout_s"
+            )
+            status, error = "limit", _info(late)
+        except asyncio.CancelledError as stop:
+            status = "cancelled"
+            error = ErrorInfo(code="turn.cancelled", message=turn.cancel_reason or "cancelled")
+            raised = self._own_cancellation(turn, stop)
+        except UsageError as misuse:
+            status, error, raised = "failed", _info(misuse), misuse
+        except LimitReached as limit:
+            status, error = "limit", _info(limit)
+        except FerruleError as failure:
+            status, error = "failed", _info(failure)
+        result = await undisturbed(turn.settle(status, error))
+        if raised is not None:
+            raise raised
+        return result
+
+    def _own_cancellation(self, turn: Turn, stop: BaseException) -> BaseException | None:
+        """Return what to raise: nothing when `cancel` asked for the stop and nobody else did."""
+        task = asyncio.current_task()
+        if turn.cancel_reason is None or task is None:
+            return stop
+        return stop if task.uncancel() else None
+
+    async def _refuse_busy(self, content: Content, listener: Callable[[AgentEvent], None] | None) -> TurnResult:
+        turn = Turn(self._parts, content, listener=listener)
+        busy = ErrorInfo(
+            code="turn.busy",
+            message=f"{self._options.limits.queue} messages wait already",
+            hint="wait for an answer before sending more",
+        )
+        return await turn.settle("failed", busy)
+
+    def _assemble(self, session: Session | None) -> AgentParts:
+        options = self._options
+        principals = tuple(dict.fromkeys((options.principal, *options.approvers)))
+        services = Services(
+            hooks=self._hooks,
+            asking=Asking(self._approver, options.approval_timeout_s, principals),
+            guard=options.guard or NoSecrets(),
+            clock=options.clock,
+            ids=options.ids,
+            result_chars=options.limits.result_chars,
+        )
+        system = Message(id="system", role="system", text=options.instructions, origin="operator")
+        held = session if session is not None else MemorySession(options.ids.new("ses"))
+        return AgentParts(
+            provider=self._provider,
+            model=str(getattr(self._provider, _MODEL, "") or ""),
+            toolbox=self._toolbox,
+            dispatcher=Dispatcher(self._gate, services),
+            hooks=self._hooks,
+            conversation=Conversation(held, system if options.instructions else None),
+            options=options,
+        )
+
+    def _label(self, stack: ExitStack, turn_id: str) -> None:
+        """Bind the ids that log lines carry; an agent without a gate says so in each."""
+        stack.enter_context(bound("agent", self._options.name))
+        stack.enter_context(bound("session", self.session.id))
+        stack.enter_context(bound("turn", turn_id))
+        if self._gate.label == NO_GATE:
+            stack.enter_context(bound("gate", NO_GATE))
+
+
+_MODEL = "model"
+"""Providers name their model if they have one; the port does not ask for it."""
+
+
+def _info(error: FerruleError) -> ErrorInfo:
+    return ErrorInfo(code=error.code, message=str(error), hint=error.hint)

@@ -1,0 +1,64 @@
+"""Asking a person about one call."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import orjson
+
+from ..ports.gate import Approver
+from ..types.access import NOBODY, ApprovalAnswer, ApprovalRequest
+from ..types.tools import ToolResult
+
+TIMED_OUT = ApprovalAnswer(answer="deny", source="timed_out")
+
+
+def digest_of(tool: str, arguments: Mapping[str, object], revision: str) -> str:
+    """Return the SHA-256 that an answer binds to: tool, final arguments, policy revision."""
+    facts = orjson.dumps([tool, arguments, revision], option=orjson.OPT_SORT_KEYS, default=str)
+    return hashlib.sha256(facts).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Who is asked, and for how long.
+
+    Attributes:
+        approver: The surface's way to a person; None when there is none.
+        timeout_s: Seconds until the question lapses.
+        principals: Who may answer.
+    """
+
+    approver: Approver | None
+    timeout_s: float
+    principals: tuple[str, ...]
+
+    async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
+        """Ask, and accept only an answer of somebody who may give it."""
+        if self.approver is None:
+            return NOBODY
+        try:
+            async with asyncio.timeout(self.timeout_s):
+                answer = await self.approver.approve(request)
+        except TimeoutError:
+            return TIMED_OUT
+        if answer.source == "person" and answer.answer != "deny" and answer.by not in self.principals:
+            return ApprovalAnswer(answer="deny", by=answer.by, note=f"{answer.by or 'somebody'} may not answer this")
+        if answer.answer == "always" and not request.pattern:
+            return ApprovalAnswer(answer="allow", by=answer.by)
+        return answer
+
+
+def refusal(answer: ApprovalAnswer, reason: str) -> ToolResult:
+    """Tell the model that it was not allowed, and by what: a person, silence, or nobody being there."""
+    if answer.source == "nobody":
+        return ToolResult.failed(
+            "approval.nobody", f"Not done: this needs an approval ({reason}), and no approver is available here."
+        )
+    if answer.source == "timed_out":
+        return ToolResult.failed("approval.timed_out", f"Not done: nobody answered in time ({reason}).")
+    note = f" They said: {answer.note}" if answer.note else ""
+    return ToolResult.failed("approval.denied", f"Not done: the person said no.{note}")

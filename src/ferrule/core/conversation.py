@@ -1,0 +1,125 @@
+"""A session as the loop uses it: what was said, what is on disk, and what still waits for the round's commit."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from ..ports.session import Session
+from ..types.messages import Message, tool_message
+from ..types.tools import ToolCall, ToolResult
+from .history import NO_RESULT, valid_history
+
+T = TypeVar("T")
+
+EARLY_WRITE_S = 0.05
+"""A person's message is written on its own when the model has not answered after this time; else with the round."""
+
+
+class Conversation:
+    """The history of one agent, in memory and on its way to disk."""
+
+    def __init__(self, session: Session, system: Message | None) -> None:
+        self.session = session
+        self._system = system
+        self._messages = list(session.messages)
+        self._pending: list[Message] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._early: asyncio.Task[None] | None = None
+        self._call_ids = {call.id for message in self._messages for call in message.calls}
+
+    def recover(self, now_ms: int) -> int:
+        """Answer calls that a crash interrupted with "unknown"; returns how many there were."""
+        calls = self.session.interrupted
+        for call in calls:
+            result = ToolResult.failed("tool.unknown_outcome", NO_RESULT)
+            self.add(tool_message(call, result, id=f"{call.id}_unknown", at_ms=now_ms))
+        return len(calls)
+
+    def add(self, message: Message) -> None:
+        """Add a message; it is on disk after the next `commit`."""
+        self._messages.append(message)
+        self._pending.append(message)
+
+    def outgoing(self) -> list[Message]:
+        """Return the valid history to send."""
+        history = valid_history(self._messages)
+        return [self._system, *history] if self._system is not None else history
+
+    def unique(self, call: ToolCall, fallback: str) -> ToolCall:
+        """Return the call with an id that no other call of the session has."""
+        if not call.id or call.id in self._call_ids:
+            call = replace(call, id=fallback)
+        self._call_ids.add(call.id)
+        return call
+
+    def write_soon(self) -> None:
+        """Write what waits on its own, unless the round's commit comes first."""
+        self._timer = asyncio.get_running_loop().call_later(EARLY_WRITE_S, self._write_early)
+
+    async def commit(self) -> None:
+        """Put everything that waits on disk, also when cancelled meanwhile.
+
+        Raises:
+            StoreError: it was not written; the history is again what is on disk.
+        """
+        try:
+            await self._settle_early()
+            if self._pending:
+                batch, self._pending = self._pending, []
+                await undisturbed(self.session.append(batch))
+        except Exception:  # whatever the store raised is passed on; only our copy is set right
+            self._reset()
+            raise
+
+    async def intend(self, call: ToolCall) -> None:
+        """Put on disk, with everything that waits, that this call is about to run.
+
+        Raises:
+            StoreError: nothing was written; the call must not run.
+        """
+        await self._settle_early()
+        batch, self._pending = self._pending, []
+        try:
+            await undisturbed(self.session.intend(batch, [call]))
+        except Exception:  # as above
+            self._pending = batch + self._pending
+            raise
+
+    def _write_early(self) -> None:
+        self._timer = None
+        batch, self._pending = self._pending, []
+        self._early = asyncio.ensure_future(self.session.append(batch))
+
+    async def _settle_early(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._early is not None:
+            early, self._early = self._early, None
+            await asyncio.shield(early)
+
+    def _reset(self) -> None:
+        self._messages = list(self.session.messages)
+        self._pending = []
+
+
+async def undisturbed(work: Coroutine[Any, Any, T]) -> T:
+    """Await something that must not stop half-way; a cancellation is delivered when it has ended."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as stop:
+            if task.cancelled():
+                raise
+            cancelled = stop
+        # The task's own failure is raised below, once, by result().
+        except Exception:
+            break
+    if cancelled is not None:
+        raise cancelled
+    return task.result()

@@ -1,0 +1,52 @@
+"""A tool call that a person makes by hand: the same dispatcher, gate and approval, no model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from ..ports.handles import Pump
+from ..types.events import AgentEvent, Head, ToolOutput
+from ..types.tools import ToolCall, ToolResult
+from .parts import AgentParts
+from .toolset import ToolSet
+
+
+class HandCall:
+    """The surroundings of one call by hand; it is not part of the conversation."""
+
+    def __init__(self, parts: AgentParts, listener: Callable[[AgentEvent], None] | None) -> None:
+        options = parts.options
+        self._parts = parts
+        self._listener = listener
+        self._seq = 0
+        self.head = Head(session_id=parts.conversation.session.id, turn_id=options.ids.new("trn"), agent=options.name)
+        self.tools: ToolSet = parts.toolbox.refresh()
+
+    def emit(self, kind: type[Any], **fields: object) -> None:
+        """Send an event, if anybody listens."""
+        self._seq += 1
+        event = kind(head=self.head, seq=self._seq, at_ms=self._parts.options.clock.now_ms(), **fields)
+        if self._listener is not None:
+            self._listener(event)
+        self._parts.hooks.event(event)
+
+    def pump(self, call_id: str) -> Pump:
+        """Return what shows the tool's output."""
+        guard = self._parts.options.guard
+
+        async def show(stream: Literal["stdout", "stderr"], text: str) -> None:
+            clean = text if guard is None else guard.clean(text)
+            self.emit(ToolOutput, call_id=call_id, stream=stream, text=clean)
+
+        return show
+
+    def reserve_call(self) -> ToolResult | None:
+        """A person's own call counts against no limit."""
+        return None
+
+    async def intend(self, call: ToolCall) -> None:
+        """The person sees the outcome or the crash: there is no conversation in which it could be in doubt."""
+
+    def denied(self, rule: str) -> None:
+        """The result says so; there is no turn to note it in."""

@@ -1,0 +1,26 @@
+"""The loop: ask, act, repeat."""
+
+from __future__ import annotations
+
+from .turn import Turn
+
+
+async def run_turn(turn: Turn) -> None:
+    """Ask, act, repeat, until the model answers without a tool call.
+
+    Raises:
+        Stopped: a hook, a limit or the model's own circles ended the turn.
+        FerruleError: the provider or the store failed.
+    """
+    await turn.begin()
+    while True:
+        await turn.begin_round()
+        try:
+            await turn.request()  # streams, guards, books usage
+            await turn.run_tools()  # gate, execute, results in call order
+            await turn.commit()
+        finally:
+            await turn.end_round()
+        if turn.is_answered:
+            return
+        turn.check_progress()

@@ -1,0 +1,37 @@
+"""A session that lives as long as the process: for embedding, and for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..types.messages import Message
+from ..types.tools import ToolCall
+
+
+class MemorySession:
+    """Keeps messages in memory only; nothing is written anywhere."""
+
+    def __init__(self, session_id: str, messages: Sequence[Message] = ()) -> None:
+        self.id = session_id
+        self._messages = list(messages)
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The whole history, oldest first."""
+        return self._messages
+
+    @property
+    def interrupted(self) -> Sequence[ToolCall]:
+        """Nothing survives a crash, so nothing is ever in doubt."""
+        return ()
+
+    async def append(self, messages: Sequence[Message]) -> None:
+        """Add messages."""
+        self._messages.extend(messages)
+
+    async def intend(self, messages: Sequence[Message], calls: Sequence[ToolCall]) -> None:
+        """Add messages; intents are of no use without a disk."""
+        self._messages.extend(messages)
+
+    async def close(self) -> None:
+        """Do nothing: there is nothing to let go of."""

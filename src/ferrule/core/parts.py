@@ -1,0 +1,25 @@
+"""What all turns of one agent share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ports.provider import Provider
+from .conversation import Conversation
+from .dispatch import Dispatcher
+from .hooks import HookTable
+from .options import AgentOptions
+from .toolset import Toolbox
+
+
+@dataclass(slots=True, kw_only=True)
+class AgentParts:
+    """An agent, taken apart."""
+
+    provider: Provider
+    model: str
+    toolbox: Toolbox
+    dispatcher: Dispatcher
+    hooks: HookTable
+    conversation: Conversation
+    options: AgentOptions

@@ -1,0 +1,185 @@
+"""One model request with its retries: events become guarded text, calls and usage."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..ports.guard import StreamGuard
+from ..types.completion import (
+    CallReady,
+    Finished,
+    ReasoningChunk,
+    Request,
+    StopReason,
+    TextChunk,
+    UsageReported,
+)
+from ..types.errors import EmptyAnswer, ProviderError, RateLimited, StreamBroken
+from ..types.events import Notice, ReasoningDelta, TextDelta
+from ..types.log_context import bound
+from ..types.tools import ToolCall
+from ..types.usage import Usage
+from .guard import NoSecrets
+from .parts import AgentParts
+from .toolset import ToolSet
+
+log = logging.getLogger(__name__)
+
+FIRST_DELAY_S = 0.5
+LONGEST_WAIT_S = 60.0
+"""A vendor that asks for a longer pause gets none: the turn fails and says so."""
+
+CUT: dict[StopReason, str] = {
+    "length": "the answer was cut at the model's output limit",
+    "content_filter": "the vendor's content filter cut the answer",
+}
+
+
+@dataclass(slots=True, kw_only=True)
+class Asked:
+    """A whole answer, guarded."""
+
+    text: str = ""
+    reasoning: str | None = None
+    reasoning_field: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    reason: StopReason = "stop"
+
+
+class AskingTurn(Protocol):
+    """What a request needs of its turn."""
+
+    tools: ToolSet
+
+    @property
+    def parts(self) -> AgentParts:
+        """What all turns of the agent share."""
+        ...
+
+    @property
+    def listens(self) -> bool:
+        """Whether anybody sees text as it comes."""
+        ...
+
+    def emit(self, kind: type[Any], **fields: object) -> None:
+        """Send an event, if anybody listens."""
+        ...
+
+    def asking(self, request_id: str, attempt: int) -> None:
+        """Tell that a request goes out."""
+        ...
+
+    def saw(self, text: str) -> None:
+        """Note text that was shown before the answer is whole."""
+        ...
+
+    def book(self, request_id: str, usage: Usage) -> None:
+        """Add up tokens and money."""
+        ...
+
+
+async def ask_model(turn: AskingTurn) -> Asked:
+    """Ask the model until it answers, at most as often as the options say.
+
+    Raises:
+        ProviderError: it did not answer, or in a way that asking again cannot mend.
+    """
+    options = turn.parts.options
+    for attempt in range(1, options.attempts + 1):
+        request_id = options.ids.new("req")
+        try:
+            with bound("request", request_id):
+                turn.asking(request_id, attempt)
+                return await _ask_once(turn, request_id)
+        except ProviderError as error:
+            delay = _delay(error, attempt)
+            if not error.retryable or attempt == options.attempts or delay > LONGEST_WAIT_S:
+                raise
+            log.warning("request %s failed, asking again in %.1f s: %s", request_id, delay, error)
+            turn.emit(Notice, code="provider.retry", text=f"{error}; asking again in {delay:.0f} s")
+            await options.clock.sleep(delay)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _delay(error: ProviderError, attempt: int) -> float:
+    if isinstance(error, RateLimited) and error.retry_after_s is not None:
+        return max(0.0, error.retry_after_s)
+    return FIRST_DELAY_S * 2.0 ** (attempt - 1)
+
+
+async def _ask_once(turn: AskingTurn, request_id: str) -> Asked:
+    parts, tools = turn.parts, turn.tools
+    request = Request(
+        id=request_id,
+        messages=parts.conversation.outgoing(),
+        tools=tools.specs,
+        options=parts.options.model,
+        deltas=turn.listens,
+    )
+    answer = _Answer(turn, request_id)
+    async for event in parts.provider.stream(request):
+        if isinstance(event, TextChunk):
+            answer.text(event.text)
+        elif isinstance(event, ReasoningChunk):
+            answer.think(event.text, event.field)
+        elif isinstance(event, CallReady):
+            answer.calls.append(event.call)
+        elif isinstance(event, UsageReported):
+            turn.book(request_id, event.usage)
+        else:
+            return answer.finish(event)
+    raise StreamBroken(f"{parts.provider.name} ended its answer without a last event")
+
+
+class _Answer:
+    """An answer that is being written."""
+
+    def __init__(self, turn: AskingTurn, request_id: str) -> None:
+        self._turn = turn
+        self._request_id = request_id
+        self._guard = turn.parts.options.guard or NoSecrets()
+        self._stream: StreamGuard = self._guard.stream()
+        self._thinking: StreamGuard | None = None
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._field = ""
+        self.calls: list[ToolCall] = []
+
+    def text(self, piece: str) -> None:
+        self._show(self._stream.feed(piece))
+
+    def think(self, piece: str, field: str) -> None:
+        if self._thinking is None:
+            self._thinking = self._guard.stream()
+        self._field = field
+        self._show_reasoning(self._thinking.feed(piece))
+
+    def finish(self, end: Finished) -> Asked:
+        self._show(self._stream.flush())
+        if self._thinking is not None:
+            self._show_reasoning(self._thinking.flush())
+        text = "".join(self._text)
+        if not text and not self.calls and self._thinking is None:
+            raise EmptyAnswer("the model answered with nothing", hint="ask again, or use another model")
+        if end.reason in CUT and not self.calls:
+            self._turn.emit(Notice, code=f"answer.{end.reason}", text=CUT[end.reason])
+        return Asked(
+            text=text,
+            reasoning=None if self._thinking is None else "".join(self._reasoning),
+            reasoning_field=self._field,
+            calls=tuple(self.calls),
+            reason=end.reason,
+        )
+
+    def _show(self, text: str) -> None:
+        if text:
+            self._text.append(text)
+            self._turn.saw(text)
+            self._turn.emit(TextDelta, request_id=self._request_id, text=text)
+
+    def _show_reasoning(self, text: str) -> None:
+        if text:
+            self._reasoning.append(text)
+            self._turn.emit(ReasoningDelta, request_id=self._request_id, text=text)

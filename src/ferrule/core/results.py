@@ -1,0 +1,35 @@
+"""Results as the model sees them: masked, and bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ..ports.guard import Guard
+from ..types.tools import ToolResult
+
+
+def bounded(result: ToolResult, limit: int) -> ToolResult:
+    """Return the result with at most `limit` characters: its head and its tail, with exact counts between them."""
+    text = result.content
+    if len(text) <= limit:
+        return result
+    head, tail = limit * 2 // 3, limit // 3
+    left_out = len(text) - head - tail
+    cut = f"{text[:head]}\n[... {left_out:,} of {len(text):,} characters left out ...]\n{text[len(text) - tail :]}"
+    return replace(result, content=cut, truncated=True)
+
+
+def guarded_value(guard: Guard, arguments: Mapping[str, object]) -> dict[str, object]:
+    """Return arguments with every secret in them masked."""
+    return {key: _guarded(guard, value) for key, value in arguments.items()}
+
+
+def _guarded(guard: Guard, value: object) -> object:
+    if isinstance(value, str):
+        return guard.clean(value)
+    if isinstance(value, Mapping):
+        return {key: _guarded(guard, item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_guarded(guard, item) for item in value]
+    return value

@@ -1,0 +1,64 @@
+"""`SchemaCheck` over jsonschema-rs: compiled once per tool, with regular expressions of linear time."""
+
+from __future__ import annotations
+
+import math
+
+import jsonschema_rs
+import orjson
+
+from ..ports.schema_check import SchemaCheck
+from ..types.errors import UsageError
+
+MOST_FAULTS = 8
+
+
+class JsonSchemaCompiler:
+    """Compiles JSON Schemas."""
+
+    def compile(self, schema: bytes) -> SchemaCheck:
+        """Compile one schema.
+
+        Raises:
+            UsageError: it is not valid JSON, or not a valid JSON Schema.
+        """
+        try:
+            document = orjson.loads(schema)
+            validator = jsonschema_rs.validator_for(document, pattern_options=jsonschema_rs.RegexOptions())
+        except (ValueError, jsonschema_rs.ValidationError) as error:
+            raise UsageError(
+                f"the tool's schema is not valid: {str(error).splitlines()[0]}", hint="correct the schema"
+            ) from error
+        return _Compiled(validator)
+
+
+class _Compiled:
+    def __init__(self, validator: jsonschema_rs.Validator) -> None:
+        self._validator = validator
+
+    def faults(self, value: object) -> list[str]:
+        """Return what is wrong, each naming the field."""
+        if (strange := not_json(value)) is not None:
+            return [strange]
+        if self._validator.is_valid(value):
+            return []
+        found: list[str] = []
+        for error in self._validator.iter_errors(value):
+            where = ".".join(str(step) for step in error.instance_path) or "arguments"
+            found.append(f"{where}: {error.message.splitlines()[0][:300]}")
+            if len(found) == MOST_FAULTS:
+                break
+        return found
+
+
+def not_json(value: object, where: str = "arguments") -> str | None:
+    """Return what makes a value impossible in JSON (NaN, infinity), naming the field; None when nothing does."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{where}: {value} is not a JSON number"
+    if isinstance(value, dict):
+        inner = ((f"{where}.{key}", item) for key, item in value.items())
+    elif isinstance(value, list):
+        inner = ((f"{where}.{i}", item) for i, item in enumerate(value))
+    else:
+        return None
+    return next((fault for name, item in inner if (fault := not_json(item, name)) is not None), None)
