@@ -39,6 +39,10 @@ def test_the_table_of_rooms_is_the_tree() -> None:
     clean(untrue(ROOT))
 
 
+def test_the_page_for_whoever_changes_things_fits_a_screen_or_two() -> None:
+    assert (ROOT / "AGENTS.md").read_text().count("\n") < 80
+
+
 def test_a_wrong_row_is_seen(tmp_path: Path) -> None:
     contract = '[[tool.importlinter.contracts]]\nid = "floors"\nlayers = ["(app)", "core | memory", "types"]\n'
     table = (

@@ -75,7 +75,7 @@ def run_nested(folder: Path, files: Mapping[str, str], *arguments: str) -> subpr
     """Run pytest in a folder of its own with this project's conftest."""
     plant(folder, {"pytest.ini": NESTED_INI, **files})
     (folder / "conftest.py").write_text("from tests.conftest import *  # noqa: F403 - a conftest is its names\n")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     command = [sys.executable, "-m", "pytest", "-q", str(folder), *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
@@ -103,7 +103,7 @@ def test_half_a_character_in_a_report_does_not_stop_the_workers(tmp_path: Path) 
         "test_half.py": "def test_a(): raise ValueError('\\ud83d')\n",
         "test_whole.py": "def test_b(): assert 1\n",
     }
-    done = run_nested(tmp_path, planted, "-n1")
+    done = run_nested(tmp_path, planted, "-p", "xdist", "-n1")
     assert done.returncode == 1, done.stdout
     assert "1 failed, 1 passed" in done.stdout
     assert "ValueError: \\ud83d" in done.stdout
