@@ -181,7 +181,8 @@ def _is_used(document: Document, kind: Kind, name: str, agents: Collection[str] 
     tables = references.names(document.data.get("agents"))
     only = references.configured(document, kind)
     fallback = only[0] if kind == "providers" and only else None
-    return any(references.names(tables.get(alias)).get(references.FIELDS[kind], fallback) == name for alias in agents)
+    key = references.FIELDS[kind]
+    return any(alias in tables and references.names(tables[alias]).get(key, fallback) == name for alias in agents)
 
 
 def _ordered(problems: list[Problem]) -> list[Problem]:

@@ -62,7 +62,7 @@ class Shape:
 
     def is_text_only(self, path: Path) -> bool:
         """Tell whether nothing but text fits, so that ``true`` and ``12`` are text as well."""
-        nodes = self.nodes(path)
+        nodes = [node for node in self.nodes(path) if node.get("type") != "null"]
         return bool(nodes) and all(_is_text(node) for node in nodes)
 
     def defaults(self, path: Path) -> Iterator[tuple[str, object]]:
