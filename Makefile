@@ -40,7 +40,7 @@ golden:           ## write tests/golden/ anew, from the code as it is, and count
 
 new:              ## make new KIND=provider NAME=acme: the three files of a new adapter
 	@sh ci/setup.sh check >/dev/null
-	@python3 -m ci.new "$(KIND)" "$(NAME)"
+	@$(or $(PYTHON),python3) -m ci.new "$(KIND)" "$(NAME)"
 
 lock:             ## resolve ci/constraints.txt anew
 	@sh ci/setup.sh test

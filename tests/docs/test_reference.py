@@ -1,0 +1,41 @@
+"""The pages about events and errors name everything there is."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import get_args
+
+from ci import golden
+from ferrule.types import events
+from tests.gates._tree import ROOT, clean, plant
+
+
+def unlisted(page: Path, rows: dict[str, list[str]]) -> list[str]:
+    """List rows that a page's tables lack, and words that a row lacks; a row begins with its key."""
+    lines = {line.split("`")[1]: line for line in page.read_text().splitlines() if line.startswith("| `")}
+    found = [f"{page.name}: {key} has no row" for key in rows if key not in lines]
+    return found + [
+        f"{page.name}: the row of {key} lacks {word}"
+        for key, words in rows.items()
+        for word in words
+        if key in lines and f"`{word}`" not in lines[key]
+    ]
+
+
+def test_every_event_and_each_of_its_fields_is_listed() -> None:
+    rows = {
+        kind.type: [f.name for f in dataclasses.fields(kind) if f.name not in ("head", "seq", "at_ms")]
+        for kind in get_args(events.AgentEvent)
+    }
+    clean(unlisted(ROOT / "docs" / "events.md", rows))
+
+
+def test_every_error_and_its_code_is_listed() -> None:
+    pairs = [line.split() for line in golden.error_codes().splitlines() if not line.startswith("FerruleError")]
+    clean(unlisted(ROOT / "docs" / "errors.md", {code: [name] for name, code in pairs}))
+
+
+def test_a_missing_row_or_word_is_seen(tmp_path: Path) -> None:
+    page = plant(tmp_path, {"a.md": "| `one` | `x` |\n"}) / "a.md"
+    assert unlisted(page, {"one": ["x", "y"], "two": []}) == ["a.md: two has no row", "a.md: the row of one lacks y"]
