@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from ferrule.telemetry.read_log import Entry, follow, last
+from ferrule.telemetry.read_log import Entry, Follower, Wanted, last
 from ferrule.telemetry.rotated import older
 
 
@@ -64,6 +64,25 @@ def acts(*steps: Callable[[], object]) -> Callable[[], bool]:
     return pause
 
 
+def follow(path: Path, wanted: Wanted, pause: Callable[[], bool]) -> list[Entry]:
+    """Follow until the pause says so."""
+    follower = Follower(path)
+    try:
+        return list(follower.entries(wanted, pause))
+    finally:
+        follower.close()
+
+
+def test_the_last_lines_and_those_that_follow_are_all_lines_once(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(line(1))
+    follower = Follower(path)
+    path.write_bytes(line(1) + line(2))
+    assert numbers(last(path, 9, anything, end=follower.start)) == [1]
+    assert numbers(list(follower.entries(anything, acts()))) == [2]
+    follower.close()
+
+
 def test_following_yields_what_is_written_from_now_on(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(line(1))
@@ -76,7 +95,7 @@ def test_following_yields_what_is_written_from_now_on(tmp_path: Path) -> None:
         return act
 
     pause = acts(append(line(2)[:5]), append(line(2)[5:]), append(line(3, "other")), append(line(4)))
-    assert numbers(list(follow(path, lambda entry: entry["turn"] == "t", pause))) == [2, 4]
+    assert numbers(follow(path, lambda entry: entry["turn"] == "t", pause)) == [2, 4]
 
 
 def test_following_goes_on_after_a_rotation(tmp_path: Path) -> None:
@@ -90,8 +109,8 @@ def test_following_goes_on_after_a_rotation(tmp_path: Path) -> None:
         rotate,
         lambda: path.write_bytes(line(2)),
     )
-    assert numbers(list(follow(path, anything, pause))) == [1, 2]
+    assert numbers(follow(path, anything, pause)) == [1, 2]
 
 
 def test_following_a_log_that_never_comes_ends_when_told(tmp_path: Path) -> None:
-    assert list(follow(tmp_path / "log", anything, acts(lambda: None))) == []
+    assert follow(tmp_path / "log", anything, acts(lambda: None)) == []

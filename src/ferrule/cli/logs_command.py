@@ -11,7 +11,7 @@ import click
 import orjson
 
 from ..config.layout import layout
-from ..telemetry.read_log import Entry, follow, last
+from ..telemetry.read_log import Entry, Follower, last
 from .printable import one_line, printable
 
 PAUSE_S = 0.2
@@ -36,11 +36,15 @@ def logs(following: bool, turn: str, as_json: bool, count: int) -> None:
     def wanted(entry: Entry) -> bool:
         return not turn or entry.get("turn") == turn
 
-    for entry in last(path, count, wanted):
-        _print(entry, as_json)
-    if following:
-        for entry in follow(path, wanted, _pause):
+    follower = Follower(path)
+    try:
+        for entry in last(path, count, wanted, end=follower.start if following else None):
             _print(entry, as_json)
+        if following:
+            for entry in follower.entries(wanted, _pause):
+                _print(entry, as_json)
+    finally:
+        follower.close()
 
 
 def _pause() -> bool:

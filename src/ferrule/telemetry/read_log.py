@@ -15,11 +15,19 @@ Entry = dict[str, object]
 Wanted = Callable[[Entry], bool]
 
 
-def last(path: Path, count: int, wanted: Wanted) -> list[Entry]:
-    """Return the last `count` entries that are wanted, oldest first; older files are read when needed."""
+def last(path: Path, count: int, wanted: Wanted, *, end: int | None = None) -> list[Entry]:
+    """Return the last `count` entries that are wanted, oldest first; older files are read when needed.
+
+    Args:
+        path: The log.
+        count: How many.
+        wanted: Says which entries count.
+        end: Where to stop in the current file, so that a `Follower` can go on from there.
+    """
     found: deque[Entry] = deque()
-    for file in (path, *(older(path, number) for number in range(1, KEPT + 1))):
-        entries = [entry for entry in _entries(_content(file)) if wanted(entry)]
+    for number in range(KEPT + 1):
+        content = _content(older(path, number)) if number else _content(path)[:end]
+        entries = [entry for entry in _entries(content) if wanted(entry)]
         room = count - len(found)
         found.extendleft(reversed(entries[-room:] if room > 0 else []))
         if len(found) >= count:
@@ -27,34 +35,33 @@ def last(path: Path, count: int, wanted: Wanted) -> list[Entry]:
     return list(found)
 
 
-def follow(path: Path, wanted: Wanted, pause: Callable[[], bool]) -> Iterator[Entry]:
-    """Yield wanted entries that are written from now on, also after a rotation.
+class Follower:
+    """Reads what is written after it was made, also past a rotation; the log need not be there yet."""
 
-    Args:
-        path: The log; it need not be there yet.
-        wanted: Says which entries are yielded.
-        pause: Called when there is nothing to read; False ends the reading.
-    """
-    file: int | None = None
-    rest = b""
-    try:
-        file = _open(path)
-        if file is not None:
-            os.lseek(file, 0, os.SEEK_END)
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = _open(path)
+        self._rest = b""
+        self.start = os.lseek(self._file, 0, os.SEEK_END) if self._file is not None else 0
+
+    def entries(self, wanted: Wanted, pause: Callable[[], bool]) -> Iterator[Entry]:
+        """Yield wanted entries; `pause` is called when there are none, and ends the reading with False."""
         while True:
-            piece = os.read(file, 65_536) if file is not None else b""
+            piece = os.read(self._file, 65_536) if self._file is not None else b""
             if piece:
-                whole, _, rest = (rest + piece).rpartition(b"\n")
+                whole, _, self._rest = (self._rest + piece).rpartition(b"\n")
                 yield from (entry for entry in _entries(whole) if wanted(entry))
-            elif _replaced(path, file):
-                if file is not None:
-                    os.close(file)
-                file, rest = _open(path), b""
+            elif _replaced(self._path, self._file):
+                self.close()
+                self._file, self._rest = _open(self._path), b""
             elif not pause():
                 return
-    finally:
-        if file is not None:
-            os.close(file)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
 
 
 def _content(file: Path) -> bytes:
