@@ -3,6 +3,8 @@ from __future__ import annotations
 import difflib
 import multiprocessing
 import stat
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -251,6 +253,15 @@ def test_a_config_that_is_a_link_stays_one(path: Path, editor: Editor) -> None:
     assert "retries = 4" in real.read_text()
     assert path.with_name("config.toml.bak").read_text() == COMMENTED
     assert sorted(file.name for file in real.parent.iterdir()) == ["ferrule.toml", "ferrule.toml.lock"]
+
+
+def test_what_a_killed_writer_left_behind_is_removed_by_the_next(path: Path, editor: Editor) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as gone:
+        gone.wait(30)
+    left = path.with_name(f".ferrule-{gone.pid}-abcd.tmp")
+    left.write_text("half")
+    editor.set("providers.acme.main.retries", "4")
+    assert not left.exists()
 
 
 def test_a_broken_file_is_not_written_over(path: Path, editor: Editor) -> None:

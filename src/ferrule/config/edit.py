@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 
 from ..ports.adapter import Kind
-from ..storage.atomic import write_atomic
+from ..storage.atomic import remove_leftovers, write_atomic
 from ..storage.locks import FileLock
 from ..types.errors import ConfigError
 from .document import digest_of, parse, read_bytes
@@ -103,6 +103,8 @@ class Editor:
         target = FilePath(os.path.realpath(self.path))
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with FileLock(target.with_name(f"{target.name}.lock"), LOCK_TIMEOUT_S):
+            for folder in {target.parent, self.path.parent}:
+                remove_leftovers(folder)
             content = read_bytes(self.path)
             if expected is not None and digest_of(content) != expected:
                 raise Conflict(f"{self.path} changed since it was read", hint="read it again, then repeat the change")

@@ -87,7 +87,7 @@ class Shape:
 
     def _walk(self, path: tuple[str, ...], schema: Node) -> Iterator[str]:
         inner = [node for node in self._variants(schema) if _is_object(node)]
-        if not inner:
+        if not inner and schema.get("type") != "object":  # a root without adapters holds no key
             yield ".".join(path)
         for node in inner:
             properties = _table(node.get("properties"))
