@@ -31,7 +31,7 @@ class BoundTool:
 
     def __init__(self, tool: Tool, compiler: SchemaCompiler) -> None:
         name = tool.name
-        if not isinstance(name, str) or not _NAME.match(name):
+        if not _NAME.match(name):
             raise UsageError(f"{name!r} is no tool name", hint="1 to 64 characters of A-Z, a-z, 0-9, _ and -")
         schema, self._convert, self._raw = _shape(tool)
         self.tool = tool

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 from ..ports.handles import Pump
@@ -317,10 +318,7 @@ class Turn:
         if times >= STOP_AFTER:
             self._fault_stuck(call)
         if times >= HINT_AFTER:
-            hinted = result.content + HINT.format(times=times)
-            return ToolResult(
-                content=hinted, is_error=True, code=result.code, origin=result.origin, trusted=result.trusted
-            )
+            return replace(result, content=result.content + HINT.format(times=times))
         return result
 
     def _fault_stuck(self, call: ToolCall) -> None:

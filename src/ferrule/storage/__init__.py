@@ -1,0 +1,1 @@
+"""Bytes at rest: SQLite, files that are written whole, locks."""

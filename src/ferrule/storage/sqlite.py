@@ -1,0 +1,187 @@
+"""One SQLite file: WAL, `synchronous=FULL`, migrations, and a commit that all sessions of one loop iteration share.
+
+A write is acknowledged when its transaction is on disk. Growing the
+write-ahead log costs more than overwriting it, so it is grown once, when the
+file is made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+
+from ..types.errors import StoreError
+
+T = TypeVar("T")
+Row = tuple[object, ...]
+Migration = str
+"""SQL text; its place in the list is its number."""
+
+BUSY_MS = 5_000
+WAL_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One SQL statement with the rows it is run for."""
+
+    sql: str
+    rows: Sequence[Row]
+
+
+class Database:
+    """A connection that belongs to one event loop."""
+
+    def __init__(self, path: Path, migrations: Sequence[Migration]) -> None:
+        """Open or create the file.
+
+        Raises:
+            StoreError: it is readable by others, no database, damaged, of a newer version, or cannot be written.
+        """
+        self.path = path
+        self._pending: list[tuple[Sequence[Statement], asyncio.Future[None]]] = []
+        self._connection = self._guarded(lambda: _connect(path, migrations))
+
+    async def write(self, statements: Sequence[Statement]) -> None:
+        """Run statements in one transaction with everything else of this loop iteration.
+
+        Returns when the transaction is on disk. A caller that is cancelled
+        does not undo what others wrote with it.
+
+        Raises:
+            StoreError: nothing of the transaction was written.
+        """
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+        self._pending.append((statements, done))
+        if len(self._pending) == 1:
+            loop.call_soon(self._flush)
+        await done
+
+    def read(self, sql: str, row: Row = ()) -> list[Row]:
+        """Return all rows of a query.
+
+        Raises:
+            StoreError: the file cannot be read.
+        """
+        return self._guarded(lambda: list(self._connection.execute(sql, row)))
+
+    async def close(self) -> None:
+        """Write what waits, then close; safe to call twice."""
+        if self._pending:
+            self._flush()
+        self._connection.close()
+
+    def _flush(self) -> None:
+        batch, self._pending = self._pending, []
+        if not batch:  # `close` was quicker
+            return
+        failure = self._commit(batch)
+        for _, done in batch:
+            if done.done():  # its caller was cancelled
+                continue
+            if failure is None:
+                done.set_result(None)
+            else:
+                done.set_exception(failure)
+
+    def _commit(self, batch: list[tuple[Sequence[Statement], asyncio.Future[None]]]) -> StoreError | None:
+        try:
+            with self._connection:
+                for statements, _ in batch:
+                    for statement in statements:
+                        self._connection.executemany(statement.sql, statement.rows)
+        except apsw.Error as error:
+            return _failure(self.path, error)
+        return None
+
+    def _guarded(self, work: Callable[[], T]) -> T:
+        try:
+            return work()
+        except (apsw.Error, OSError) as error:
+            raise _failure(self.path, error) from error
+
+
+def _connect(path: Path, migrations: Sequence[Migration]) -> apsw.Connection:
+    new = not path.exists()
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if new:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    _refuse_open_file(path)
+    connection = apsw.Connection(str(path))
+    try:
+        connection.set_busy_timeout(BUSY_MS)
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            connection.execute(f"pragma {pragma}").fetchall()
+        _migrate(path, connection, migrations)
+        if new:
+            _grow_log(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _migrate(path: Path, connection: apsw.Connection, migrations: Sequence[Migration]) -> None:
+    found = _version(connection)
+    if found > len(migrations):
+        raise StoreError(
+            f"{path} was written by a newer Ferrule (version {found}, this one knows {len(migrations)})",
+            hint="use the newer Ferrule, or restore a backup",
+            code="store.newer",
+        )
+    while found < len(migrations):
+        connection.execute("begin immediate")
+        try:  # somebody else may have migrated while we waited
+            found = _version(connection)
+            if found < len(migrations):
+                connection.execute(migrations[found])
+                connection.execute(f"pragma user_version = {found + 1}")
+                found += 1
+        except BaseException:
+            connection.execute("rollback")
+            raise
+        connection.execute("commit")
+
+
+def _version(connection: apsw.Connection) -> int:
+    return int(str(connection.pragma("user_version")))
+
+
+def _grow_log(connection: apsw.Connection) -> None:
+    connection.execute("create table if not exists grow (bytes blob)")
+    connection.execute("insert into grow values (zeroblob(?))", (WAL_BYTES,))
+    connection.execute("drop table grow")
+    connection.execute("pragma wal_checkpoint(passive)").fetchall()
+
+
+def _refuse_open_file(path: Path) -> None:
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        raise StoreError(
+            f"{path} can be read by others (mode {mode:04o})", hint=f"chmod 600 {path}", code="store.permissions"
+        )
+
+
+def _failure(path: Path, error: Exception) -> StoreError:
+    hints: dict[type[Exception], str] = {
+        apsw.FullError: "free space on the disk",
+        apsw.IOError: "check the disk",
+        apsw.NotADBError: "move the file away, or restore a backup",
+        apsw.CorruptError: "restore a backup",
+        apsw.BusyError: "another process is writing; repeat",
+        apsw.ReadOnlyError: "correct the permissions of the file and its folder",
+        apsw.CantOpenError: "correct the permissions of the file and its folder",
+    }
+    if isinstance(error, StoreError):
+        return error
+    cause = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    hint = next((text for kind, text in hints.items() if isinstance(error, kind)), "check the disk and the permissions")
+    return StoreError(f"{path}: {cause}", hint=hint)

@@ -1,0 +1,219 @@
+"""Sessions on a real disk: durable, exclusive, honest about damage."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from ferrule.core.system_clock import RandomIds, SystemClock
+from ferrule.ports.session import SessionKey, SessionStore
+from ferrule.storage.sessions import SqliteSessions, open_sessions
+from ferrule.testing.clock import SequenceIds
+from ferrule.testing.contracts.memory import MemoryStoreContract
+from ferrule.testing.contracts.session import KEY, SessionStoreContract, said
+from ferrule.testing.stores import ListMemory, RamSessions
+from ferrule.types.errors import SessionBusy, StoreError
+
+
+class TestSqlite(SessionStoreContract):
+    @pytest.fixture
+    async def store(self, tmp_path: Path) -> AsyncIterator[SessionStore]:
+        async with open_sessions(tmp_path / "s" / "sessions.db", SystemClock(), SequenceIds()) as store:
+            yield store
+
+
+class TestRam(SessionStoreContract):
+    @pytest.fixture
+    async def store(self) -> SessionStore:
+        return RamSessions()
+
+
+class TestListMemory(MemoryStoreContract):
+    @pytest.fixture
+    def store(self) -> ListMemory:
+        return ListMemory()
+
+
+@pytest.fixture
+async def sessions(tmp_path: Path) -> AsyncIterator[SqliteSessions]:
+    async with open_sessions(tmp_path / "state" / "sessions.db", SystemClock(), RandomIds()) as store:
+        yield store
+
+
+async def test_writes_of_one_loop_iteration_share_a_commit(sessions: SqliteSessions, tmp_path: Path) -> None:
+    opened = [await sessions.open(KEY) for _ in range(20)]
+    watcher = apsw.Connection(str(tmp_path / "state" / "sessions.db"))
+    before = watcher.pragma("data_version")
+    await asyncio.gather(*(session.append([said(str(i))]) for i, session in enumerate(opened)))
+    assert watcher.execute("select count(*) from messages").fetchall() == [(20,)]
+    assert watcher.pragma("data_version") == int(str(before)) + 1
+    watcher.close()
+    for session in opened:
+        await session.close()
+
+
+async def test_a_cancelled_caller_does_not_undo_what_others_wrote(sessions: SqliteSessions) -> None:
+    one, two = await sessions.open(KEY), await sessions.open(KEY)
+    first = asyncio.ensure_future(one.append([said("one")]))
+    second = asyncio.ensure_future(two.append([said("two")]))
+    await asyncio.sleep(0)
+    first.cancel()
+    await second
+    assert [m.text for m in await sessions.read(two.id)] == ["two"]
+    assert [m.text for m in await sessions.read(one.id)] == ["one"]
+    for session in (one, two):
+        await session.close()
+
+
+async def test_a_copy_can_be_made_of_a_session_in_use(sessions: SqliteSessions) -> None:
+    session = await sessions.open(KEY)
+    await session.append([said("one")])
+    copy = await sessions.fork(session.id, SessionKey(agent="other"))
+    await copy.append([said("two")])
+    assert [m.text for m in copy.messages] == ["one", "two"]
+    assert [m.text for m in session.messages] == ["one"]
+    for held in (session, copy):
+        await held.close()
+
+
+async def test_a_failed_write_adds_nothing_and_the_next_one_works(tmp_path: Path) -> None:
+    path = tmp_path / "s" / "sessions.db"
+    async with open_sessions(path, SystemClock(), RandomIds()) as store:
+        session = await store.open(KEY)
+        await session.append([said("one")])
+        blocker = apsw.Connection(str(path))
+        blocker.execute("create trigger full before insert on messages begin select raise(abort, 'disk full'); end")
+        with pytest.raises(StoreError, match="disk full"):
+            await session.append([said("lost")])
+        assert [m.text for m in session.messages] == ["one"]
+        blocker.execute("drop trigger full")
+        blocker.close()
+        await session.append([said("two")])
+        assert [m.text for m in await store.read(session.id)] == ["one", "two"]
+        await session.close()
+
+
+async def test_another_process_is_named_by_its_pid(sessions: SqliteSessions, tmp_path: Path) -> None:
+    session = await sessions.open(KEY)
+    await session.append([said("one")])
+    code = (
+        "import asyncio, sys; from pathlib import Path\n"
+        "from ferrule.storage.sessions import open_sessions\n"
+        "from ferrule.core.system_clock import *\n"
+        "from ferrule.ports.session import SessionKey\n"
+        "from ferrule.types.errors import SessionBusy\n"
+        "async def main():\n"
+        "    async with open_sessions(Path(sys.argv[1]), SystemClock(), RandomIds()) as store:\n"
+        "        try: await store.open(SessionKey(agent='a', id=sys.argv[2]))\n"
+        "        except SessionBusy as busy: print(busy.pid)\n"
+        "asyncio.run(main())\n"
+    )
+    arguments = [sys.executable, "-c", code, str(tmp_path / "state" / "sessions.db"), session.id]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(os.getpid())
+    await session.close()
+
+
+@pytest.mark.parametrize(
+    "content", [b"this is no database at all, not even close" * 40, b"SQLite format 3\0" + b"\xff" * 200]
+)
+def test_a_file_that_is_no_database_is_named_and_left_alone(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "sessions.db"
+    path.write_bytes(content)
+    path.chmod(0o600)
+    with pytest.raises(StoreError, match=r"sessions\.db") as caught:
+        SqliteSessions(path, SystemClock(), RandomIds())
+    assert caught.value.hint
+    assert path.read_bytes() == content
+
+
+def test_a_file_that_others_can_read_is_refused_with_the_fix(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+    path.touch(mode=0o644)
+    path.chmod(0o644)
+    with pytest.raises(StoreError, match="others") as caught:
+        SqliteSessions(path, SystemClock(), RandomIds())
+    assert caught.value.hint == f"chmod 600 {path}"
+
+
+async def test_a_file_of_a_newer_version_is_refused(sessions: SqliteSessions, tmp_path: Path) -> None:
+    path = tmp_path / "state" / "sessions.db"
+    connection = apsw.Connection(str(path))
+    connection.execute("pragma user_version = 99")
+    connection.close()
+    with pytest.raises(StoreError, match="newer") as caught:
+        SqliteSessions(path, SystemClock(), RandomIds())
+    assert caught.value.code == "store.newer"
+
+
+async def test_a_damaged_message_is_named_and_other_sessions_can_be_read(
+    sessions: SqliteSessions, tmp_path: Path
+) -> None:
+    bad, good = await sessions.open(KEY), await sessions.open(KEY)
+    for session in (bad, good):
+        await session.append([said("x")])
+        await session.close()
+    connection = apsw.Connection(str(tmp_path / "state" / "sessions.db"))
+    connection.execute("update messages set body = x'7b' where session_id = ?", (bad.id,))
+    connection.close()
+    with pytest.raises(StoreError, match=bad.id):
+        await sessions.open(SessionKey(agent="a", id=bad.id))
+    assert len(await sessions.read(good.id)) == 1
+
+
+CHILD = """
+import asyncio, sys
+from pathlib import Path
+from ferrule.core.system_clock import RandomIds, SystemClock
+from ferrule.ports.session import SessionKey
+from ferrule.storage.sessions import open_sessions
+from ferrule.types.messages import Message
+
+async def main():
+    async with open_sessions(Path(sys.argv[1]), SystemClock(), RandomIds()) as store:
+        session = await store.open(SessionKey(agent="a"))
+        for i in range(10_000):
+            await session.append([Message(id=f"m{i}", role="user", text=str(i))])
+            print(session.id, i, flush=True)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("after", [0, 1, 5, 17, 40])
+async def test_what_was_acknowledged_before_a_kill_is_there_afterwards(tmp_path: Path, after: int) -> None:
+    path = tmp_path / "s" / "sessions.db"
+    child = subprocess.Popen([sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    lines = [child.stdout.readline() for _ in range(after + 1)]
+    child.send_signal(signal.SIGKILL)
+    lines += child.stdout.read().splitlines()
+    child.stdout.close()
+    child.wait()
+    session_id, last = next(line for line in reversed(lines) if line.strip()).split()
+    async with open_sessions(path, SystemClock(), RandomIds()) as store:
+        session = await store.open(SessionKey(agent="a", id=session_id))
+        texts = [m.text for m in session.messages]
+        assert texts[: int(last) + 1] == [str(i) for i in range(int(last) + 1)]
+        await session.append([said("after")])
+        await session.close()
+
+
+async def test_a_lock_of_a_dead_process_is_free(tmp_path: Path) -> None:
+    path = tmp_path / "s" / "sessions.db"
+    async with open_sessions(path, SystemClock(), RandomIds()) as store:
+        session = await store.open(KEY)
+        await session.append([said("x")])
+        with pytest.raises(SessionBusy):
+            await store.open(SessionKey(agent="a", id=session.id))
+        await session.close()
+        (path.parent / "locks" / f"{session.id}.lock").write_text("999999")
+        await (await store.open(SessionKey(agent="a", id=session.id))).close()
