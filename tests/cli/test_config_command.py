@@ -175,7 +175,7 @@ def test_a_stale_change_is_a_conflict(run: Run) -> None:
 def test_the_schema_is_one_document_that_accepts_the_config(run: Run) -> None:
     schema = json.loads(run("schema").output)
     assert schema["additionalProperties"] is False
-    assert {"providers", "memory", "agents", "risk_profiles"} <= set(schema["properties"])
+    assert {"providers", "agents", "risk_profiles"} <= set(schema["properties"])
     assert {"openai", "local"} <= set(schema["properties"]["providers"]["properties"])
     targets = [node["$ref"] for node in _nodes(schema) if "$ref" in node]
     assert all(target.removeprefix("#/$defs/") in schema["$defs"] for target in targets)

@@ -62,7 +62,6 @@ TABLE: dict[tuple[str, str], type[SettingsLike]] = {
     ("providers", "acme"): Acme,
     ("providers", "plain"): Plain,
     ("providers", "stubborn"): Stubborn,
-    ("memory", "plain"): Plain,
 }
 
 

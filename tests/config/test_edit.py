@@ -190,7 +190,7 @@ def test_an_unset_table_leaves_the_others(path: Path, editor: Editor) -> None:
 
 
 def test_what_is_not_in_the_file_cannot_be_unset(editor: Editor) -> None:
-    for key in ("agents.main.memory", "agents.main.provider.x", "runtime_profiles.x.y"):
+    for key in ("agents.main.instructions", "agents.main.provider.x", "runtime_profiles.x.y"):
         with pytest.raises(UsageError, match="is not in the file"):
             editor.unset(key)
 

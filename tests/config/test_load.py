@@ -65,7 +65,6 @@ path = "here"
 access = { othr = "read", main = "read" }
 [agents.other]
 provider = "acme"
-memory = "plain.big"
 [runtime_profiles.slow]
 max_rounds = "never"
 [observabilty]
@@ -90,10 +89,9 @@ log_level = "info"
             'a reference is "<adapter>.<alias>", for example "acme.default"',
             "",
         ),
-        (15, "agents.other.memory", "there is no [memory.plain.big]", ""),
-        (17, "runtime_profiles.slow.max_rounds", "should be a valid integer or should be 'unlimited'", ""),
-        (18, "observabilty", "unknown key", 'did you mean "observability"?'),
-        (20, "channels", "unknown key", "not in this version"),
+        (16, "runtime_profiles.slow.max_rounds", "should be a valid integer or should be 'unlimited'", ""),
+        (17, "observabilty", "unknown key", 'did you mean "observability"?'),
+        (19, "channels", "unknown key", "not in this version"),
     ]
 
 
@@ -228,9 +226,8 @@ def test_an_agent_that_is_written_down_chooses_among_several_providers(tmp_path:
 
 
 def test_the_default_of_an_adapter_needs_no_table(tmp_path: Path) -> None:
-    loaded = read(tmp_path, "[agents.main]\nprovider = 'plain.default'\nmemory = 'plain.default'\n")
+    loaded = read(tmp_path, "[agents.main]\nprovider = 'plain.default'\n")
     assert loaded.settings("providers", "plain.default") == Plain()
-    assert loaded.settings("memory", "plain.default") == Plain()
 
 
 def test_the_default_of_an_adapter_that_needs_values_asks_for_them(tmp_path: Path) -> None:

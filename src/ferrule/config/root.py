@@ -19,7 +19,7 @@ CLOSED = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 SCHEMA_VERSION = 1
 
-ADAPTER_ROOTS: tuple[Kind, ...] = ("providers", "memory")
+ADAPTER_ROOTS: tuple[Kind, ...] = ("providers",)
 """Roots with the grammar ``[root.<adapter>.<alias>]``."""
 
 BUILT_IN_RISK: tuple[Level, ...] = ("read_only", "supervised", "full")
@@ -30,6 +30,7 @@ DEFAULT = "default"
 
 NOT_YET = frozenset(
     {
+        "memory",
         "channels",
         "mcp",
         "people",
@@ -111,7 +112,6 @@ class Agent(BaseModel):
     risk_profile: Annotated[Alias, Field(description="Name of a risk profile.")] = "supervised"
     runtime_profile: Annotated[Alias, Field(description="Name of a runtime profile.")] = DEFAULT
     instructions: Annotated[str, Field(description="System message.")] = ""
-    memory: Annotated[Literal["none"] | Reference, Field(description="Memory store, as <adapter>.<alias>.")] = "none"
     tools: Annotated[Literal["all"] | Words, Field(description="Tools it is shown; all built-in ones.")] = "all"
     workspace: Workspace = Workspace()
 
