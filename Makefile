@@ -24,9 +24,12 @@ nightly:          ## the large counts: every property test with many more exampl
 	@sh ci/setup.sh test
 	@HYPOTHESIS_PROFILE=nightly $(PY) -m pytest -q -n2 --timeout=3600
 
-bench:            ## ratios of one run against a plain loop
-	@sh ci/setup.sh run
-	@if [ -d benches ]; then $(PY) -m benches $(ARGS); else echo "no benchmark in this checkout yet"; fi
+bench:            ## BENCH='soak.crash_config --seeds 200': a measuring program of benches/, by name
+	@sh ci/setup.sh test
+	@if [ -n "$(BENCH)" ]; then $(PY) -m benches.$(BENCH); else \
+		echo "name one: make bench BENCH=..."; \
+		find benches -name '*.py' ! -name '__init__.py' | sed 's|benches/|  |; s|/|.|g; s|[.]py$$||' | sort; \
+	fi
 
 docs:             ## run every block of the documents
 	@sh ci/setup.sh test

@@ -152,3 +152,30 @@ def test_a_failed_step_makes_the_command_fail_and_the_others_still_run(capfd: py
     assert [line.split(" (")[0] for line in lines[:2]] == ["-- bad: FAILED", "-- good: ok"]
     assert lines[2:] == ["failed: bad", "tests by kind: none"]
     assert check.run({"good": steps["good"]}) == 0
+
+
+TARGETS = "test:\n\t@echo '{first}'; exit {code}\ntest-system:\n\t@echo '1 deselected in 0.10s'\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "code", "words"),
+    [
+        ("== 3 passed in 0.50s ==", 0, "3 passed in 0.50s"),
+        ("== 1 failed, 2 passed in 0.50s ==", 1, "make test failed with exit code 2"),
+        ("nothing", 0, "no test ran"),
+    ],
+)
+def test_the_whole_run_ends_with_pytests_words_and_fails_with_any_step(
+    first: str, code: int, words: str, tmp_path: Path
+) -> None:
+    plant(tmp_path, {"Makefile": TARGETS.format(first=first, code=code), ".ci/run": (ROOT / ".ci" / "run").read_text()})
+    done = subprocess.run(
+        ["/bin/bash", ".ci/run"],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert words in done.stdout
+    assert (done.returncode == 0) == (words == "3 passed in 0.50s"), done.stdout + done.stderr
