@@ -1,0 +1,1 @@
+"""What the rules mean: pure functions over frozen values. No file is opened here, nothing is run."""
