@@ -1,0 +1,54 @@
+"""From the checked config to the policy's own input values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..policy.law import AgentLaw, LawInput
+from .layout import Layout
+from .load import Loaded
+
+
+def law_input(loaded: Loaded, layout: Layout, *, folders: Mapping[str, str] | None = None) -> LawInput:
+    """Collect what the operator wrote about all agents.
+
+    Args:
+        loaded: The config.
+        layout: Where the home is.
+        folders: Workspaces, by alias, of agents whose table names none: a terminal gives its own folder. An agent
+            that is in neither works in its folder below the home.
+    """
+    return LawInput(
+        agents={alias: _law(loaded, layout, alias, folders or {}) for alias in loaded.root.agents},
+        forbidden=state_of(layout),
+    )
+
+
+def state_of(layout: Layout) -> tuple[str, ...]:
+    """List what no tool may touch: the home with config, sessions and logs, also where links lead.
+
+    A root that lies deeper beats a forbidden prefix, so the workspaces below
+    the home stay usable; the folders of the state are named as well, so that
+    none of them can be made a workspace.
+    """
+    state = [layout.home, layout.sessions.parent, layout.log.parent]
+    config = Path(os.path.realpath(layout.config))
+    resolved = [Path(os.path.realpath(path)) for path in state]
+    return tuple(dict.fromkeys(str(p) for p in (*state, *resolved, config, config.with_name(f"{config.name}.lock"))))
+
+
+def _law(loaded: Loaded, layout: Layout, alias: str, folders: Mapping[str, str]) -> AgentLaw:
+    table = loaded.agent(alias)
+    risk = loaded.risk_profile(alias)
+    named = table.workspace.path
+    workspace = os.path.expanduser(named) if named else folders.get(alias) or str(layout.workspace(alias))
+    return AgentLaw(
+        level=risk.level,
+        workspace=os.path.normpath(workspace),
+        access=table.workspace.access,
+        unrestricted=table.workspace.unrestricted_filesystem,
+        allowed_commands=risk.allowed_commands,
+        approvers=risk.approvers,
+    )
