@@ -1,0 +1,1 @@
+"""The only room that knows all rooms below: finds parts, wires them, runs agents."""

@@ -1,0 +1,179 @@
+"""The programs of one agent: argv without a shell where possible, a process group of their own, our secrets kept out."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from typing import Literal
+
+from ..policy.agent_policy import AgentPolicy
+from ..policy.commands.bare import BareCommand, parse_bare
+from ..ports.handles import CommandOutcome, CommandRequest, Pump
+from ..types.errors import PolicyDenied, ToolError
+from ._capture import Capture
+from ._descent import descended
+
+PASSED_ON = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "USER", "LOGNAME")
+"""The only variables a child inherits. An allow-list: a key that we never heard of cannot leak."""
+
+SET = {
+    "TERM": "dumb",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_CONFIG_COUNT": "3",
+    "GIT_CONFIG_KEY_0": "core.fsmonitor",
+    "GIT_CONFIG_VALUE_0": "false",
+    "GIT_CONFIG_KEY_1": "core.hooksPath",
+    "GIT_CONFIG_VALUE_1": "/dev/null",
+    "GIT_CONFIG_KEY_2": "protocol.ext.allow",
+    "GIT_CONFIG_VALUE_2": "never",
+}
+"""Quiet, never interactive; and a repository's own config cannot name programs for git to run while it reads."""
+
+GRACE_S = 0.5
+DRAIN_S = 0.2
+PIECE = 65_536
+
+
+class NativeCommands:
+    """Implements `Commands` on this machine, unconfined but for the policy."""
+
+    def __init__(self, policy: AgentPolicy) -> None:
+        self._policy = policy
+
+    async def run(self, request: CommandRequest, *, pump: Pump | None = None) -> CommandOutcome:
+        """Run to the end; cancelling kills the whole group."""
+        if self._policy.level == "read_only":
+            raise PolicyDenied("this agent may only read", code="level.read_only.command")
+        cwd = self._folder(request.cwd)
+        bare = parse_bare(request.line)
+        is_bare = isinstance(bare, BareCommand)
+        argv = bare.argv if isinstance(bare, BareCommand) else ("/bin/sh", "-c", request.line)
+        began = time.monotonic()
+        process = await _start(argv, cwd, self._environment(), has_input=request.stdin is not None)
+        out, err = Capture(request.max_output), Capture(request.max_output)
+        work = asyncio.ensure_future(_talk(process, request.stdin, (out, err), pump))
+        try:
+            timed_out = not await _ended(process, request.timeout_s)
+            if timed_out:
+                await _kill_group(process)
+            await asyncio.wait([work], timeout=DRAIN_S)  # a child left behind may hold the pipes open for ever
+        finally:
+            await asyncio.shield(_clean_up(process, work))
+        return CommandOutcome(
+            exit_code=None if timed_out else process.returncode,
+            stdout=out.text(),
+            stderr=err.text(),
+            stdout_bytes=out.total,
+            stderr_bytes=err.total,
+            duration_ms=int((time.monotonic() - began) * 1000),
+            timed_out=timed_out,
+            shell=not is_bare,
+        )
+
+    def _folder(self, cwd: str) -> str:
+        """Return the real path of the folder to run in.
+
+        Raises:
+            PolicyDenied: it is not the agent's to read.
+            ToolError: it does not exist, or is no folder.
+        """
+        try:
+            with descended(cwd or self._policy.workspace, "files.read", self._policy) as place:
+                os.close(os.open(place.name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place.folder))
+                return place.path
+        except OSError as error:
+            raise ToolError(f"cannot run in {cwd or '.'!r}: {error.strerror}", code="command.folder") from error
+
+    def _environment(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        return {"PATH": os.defpath, **kept, **SET, "HOME": self._policy.workspace}
+
+
+async def _start(
+    argv: tuple[str, ...], cwd: str, environment: dict[str, str], *, has_input: bool
+) -> asyncio.subprocess.Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            *argv,
+            cwd=cwd,
+            env=environment,
+            stdin=asyncio.subprocess.PIPE if has_input else asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+    except FileNotFoundError as error:
+        raise ToolError(f"there is no program {argv[0]!r}", code="command.missing") from error
+    except (OSError, ValueError) as error:
+        raise ToolError(f"{argv[0]!r} could not be started: {error}", code="command.start") from error
+
+
+async def _talk(
+    process: asyncio.subprocess.Process, data: bytes | None, captures: tuple[Capture, Capture], pump: Pump | None
+) -> None:
+    """Read both streams to their ends, and write the input."""
+    async with asyncio.TaskGroup() as group:
+        if process.stdout is not None:
+            group.create_task(_read(process.stdout, captures[0], "stdout", pump))
+        if process.stderr is not None:
+            group.create_task(_read(process.stderr, captures[1], "stderr", pump))
+        if process.stdin is not None and data is not None:
+            group.create_task(_feed(process.stdin, data))
+
+
+async def _read(
+    stream: asyncio.StreamReader, capture: Capture, name: Literal["stdout", "stderr"], pump: Pump | None
+) -> None:
+    while piece := await stream.read(PIECE):
+        text = capture.feed(piece)
+        if pump is not None and text:
+            await pump(name, text)
+
+
+async def _feed(stdin: asyncio.StreamWriter, data: bytes) -> None:
+    try:
+        stdin.write(data)
+        await stdin.drain()
+        stdin.close()
+        await stdin.wait_closed()
+    except (BrokenPipeError, ConnectionResetError):  # it did not want all of it
+        return
+
+
+async def _ended(process: asyncio.subprocess.Process, timeout_s: float) -> bool:
+    """Wait for the program itself, not for what it left behind; False when time ran out."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            await process.wait()
+    except TimeoutError:
+        return False
+    return True
+
+
+async def _kill_group(process: asyncio.subprocess.Process) -> None:
+    """End the program and everything it started: first asked, then forced."""
+    _signal_group(process.pid, signal.SIGTERM)
+    await _ended(process, GRACE_S)
+    _signal_group(process.pid, signal.SIGKILL)
+    await process.wait()
+
+
+async def _clean_up(process: asyncio.subprocess.Process, work: asyncio.Future[None]) -> None:
+    if process.returncode is None:
+        await _kill_group(process)
+    _signal_group(process.pid, signal.SIGKILL)  # whatever stayed behind in the group
+    work.cancel()
+    await asyncio.wait([work])
+    process._transport.close()  # type: ignore[attr-defined]  # the pipes of what was left behind; asyncio has no public way
+
+
+def _signal_group(pid: int, number: int) -> None:
+    try:
+        os.killpg(pid, number)
+    except (ProcessLookupError, PermissionError):  # gone already
+        return

@@ -1,0 +1,112 @@
+"""`content_search`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from ..ports.handles import FileFacts
+from ..ports.tool import ToolContext
+from ..types.access import Access
+from ..types.arguments import MaxLength, Range
+from ..types.errors import PolicyDenied, ToolError
+from ..types.tools import ToolResult
+from ._errors import failure
+from ._globs import compile_glob
+from ._text import decode
+
+MOST_BYTES = 2 * 1024 * 1024
+LONGEST_LINE = 2_000
+SHOWN_OF_LINE = 300
+LEFT_OUT = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"})
+
+_BACKTRACKS = re.compile(r"\([^()]*[+*][^()]*\)[+*{]|\\[1-9]|\(\?[=!<]")
+"""Nested repeats, back references and look-arounds: their time is not bounded by the length of a line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchArguments:
+    """Arguments of `content_search`."""
+
+    pattern: Annotated[str, MaxLength(500), "A regular expression, searched in each line."]
+    path: Annotated[str, "File or folder to search in, relative to the workspace."] = "."
+    files: Annotated[str, MaxLength(500), "Only files that match this, for example **/*.md."] = "**"
+    ignore_case: Annotated[bool, "Take capitals and small letters for equal."] = False
+    max_matches: Annotated[int, Range(1, 1_000), "Stop after this many lines."] = 100
+
+
+class ContentSearch:
+    """Find lines in files that match a regular expression."""
+
+    name: ClassVar[str] = "content_search"
+    needs: ClassVar[frozenset[str]] = frozenset({"files.read"})
+    arguments: ClassVar[type] = SearchArguments
+
+    def accesses(self, arguments: SearchArguments) -> Sequence[Access]:
+        """It reads what lies below one path."""
+        return (Access(action="files.read", target=arguments.path),)
+
+    async def execute(self, arguments: SearchArguments, context: ToolContext) -> ToolResult:
+        """Search."""
+        pattern = _compiled(arguments)
+        found: list[str] = []
+        try:
+            for path in await _candidates(arguments, context):
+                found += await _matches(path, pattern, context)
+                if len(found) > arguments.max_matches:
+                    break
+        except OSError as error:
+            return await failure(error, arguments.path, context.files)
+        if not found:
+            return ToolResult.text("no matches (normal)", origin="file")
+        more = len(found) > arguments.max_matches
+        lines = found[: arguments.max_matches]
+        if more:
+            lines.append(f"[more than {arguments.max_matches} matches; narrow the pattern]")
+        return ToolResult.text("\n".join(lines), origin="file", truncated=more)
+
+
+def _compiled(arguments: SearchArguments) -> re.Pattern[str]:
+    if _BACKTRACKS.search(arguments.pattern):
+        raise ToolError(
+            "nested repeats, back references and look-arounds are not supported; write a simpler pattern",
+            code="search.pattern",
+        )
+    try:
+        return re.compile(arguments.pattern, re.IGNORECASE if arguments.ignore_case else 0)
+    except re.error as error:
+        raise ToolError(f"the pattern is no regular expression: {error}", code="search.pattern") from error
+
+
+async def _candidates(arguments: SearchArguments, context: ToolContext) -> list[str]:
+    facts = await context.files.facts(arguments.path)
+    if facts.kind != "directory":
+        return [arguments.path]
+    wanted = compile_glob(arguments.files)
+    base = "" if arguments.path in (".", "./") else arguments.path.rstrip("/") + "/"
+    return [base + entry.path async for entry in context.files.walk(arguments.path) if _is_wanted(entry, wanted)]
+
+
+def _is_wanted(entry: FileFacts, wanted: re.Pattern[str]) -> bool:
+    is_text_size = entry.kind == "file" and entry.size <= MOST_BYTES
+    return is_text_size and wanted.match(entry.path) is not None and LEFT_OUT.isdisjoint(entry.path.split("/"))
+
+
+async def _matches(path: str, pattern: re.Pattern[str], context: ToolContext) -> list[str]:
+    try:
+        found = await context.files.read(path, max_bytes=MOST_BYTES)
+    except (FileNotFoundError, PermissionError, PolicyDenied):  # gone, or not ours: one file less
+        return []
+    decoded = decode(found.data)
+    if decoded is None:
+        return []
+    return [
+        f"{path}:{number}: {line[:SHOWN_OF_LINE]}"
+        for number, line in enumerate(decoded.text.splitlines(), 1)
+        if pattern.search(line[:LONGEST_LINE])
+    ]
+
+
+TOOL = ContentSearch()
