@@ -78,6 +78,19 @@ class TestPieces:
         got = calls([piece("{}", name="f"), piece("{}", id="call_1_0", name="f")])
         assert got == [("call_1_0x", "f", "{}"), ("call_1_0", "f", "{}")]
 
+    def test_an_object_too_deep_to_be_sent_back_is_a_fault_and_a_broad_one_is_not(self) -> None:
+        deep, broad = '{"a":' * 300 + "1" + "}" * 300, '{"a":[' + ",".join(["{}"] * 300) + "]}"
+        found = calls_of(decode(sse(delta(tool_calls=[piece(deep, id="x"), piece(broad, id="y")]), "[DONE]")))
+        assert [call.fault is None for call in found] == [False, True]
+
+    def test_a_whole_body_with_odd_entries_gives_the_others(self) -> None:
+        body = decode(plain({"content": "a", "tool_calls": ["odd", piece("{}", id="x", name="f")]}))
+        assert [c.id for c in calls_of(body)] == ["x"]
+
+    def test_a_named_piece_that_goes_on_behind_a_brace_is_the_same_call(self) -> None:
+        first, rest = piece('{"a":{"b":1}', id="x", name="f", index=0), piece(',"c":2}', id="x", name="f", index=0)
+        assert calls([first], [rest]) == [("x", "f", '{"a":{"b":1},"c":2}')]
+
     def test_a_name_sent_again_replaces_and_is_not_appended(self) -> None:
         assert calls([piece("{", id="x", name="f", index=0)], [piece("}", name="f", index=0)]) == [("x", "f", "{}")]
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from contextlib import AbstractAsyncContextManager
 
 import pytest
 
 from ferrule.ports.adapter import Parts
+from ferrule.ports.dialer import HttpRequest, HttpResponse
+from ferrule.providers._chat.provider import Endpoint, OpenAIChat
 from ferrule.providers.openai import ADAPTER, Settings
 from ferrule.sandbox.dialer import AiohttpDialer
 from ferrule.testing.clock import FakeClock, SequenceIds
 from ferrule.types.completion import Finished, ModelOptions, Request, TextChunk
 from ferrule.types.errors import ConfigError, ConnectionFailed, EmptyAnswer, StreamBroken
-from ferrule.types.messages import user_message
+from ferrule.types.messages import Message, user_message
 from tests.providers._ask import (
     KEY,
     ask,
@@ -177,6 +180,58 @@ async def test_the_adapter_builds_a_provider_from_its_table() -> None:
             assert text_of([e async for e in provider.stream(request())]) == "Hello"
     await dialer.close()
     assert server.asked[0].headers["openai-organization"] == "org-1"
+
+
+class Recorder:
+    """A dialer that notes what it is asked to send, and fails."""
+
+    def __init__(self) -> None:
+        self.sent: list[HttpRequest] = []
+
+    def open(self, request: HttpRequest) -> AbstractAsyncContextManager[HttpResponse]:
+        self.sent.append(request)
+        raise ConnectionFailed("recorded")
+
+    async def close(self) -> None:
+        self.sent.clear()
+
+
+async def test_the_vendors_own_address_gets_its_own_length_field_and_no_reasoning_and_no_key_that_is_not_there() -> (
+    None
+):
+    dialer = Recorder()
+    said = Message(id="a", role="assistant", text="x", reasoning="hm", reasoning_field="reasoning_content")
+    asked = Request(id="r", messages=(said,), options=ModelOptions(max_output_tokens=9))
+    for endpoint in (Endpoint(model="m"), Endpoint(model="m", replay_reasoning=True, length_field="max_tokens")):
+        provider = OpenAIChat(name="openai.main", endpoint=endpoint, dialer=dialer, clock=FakeClock())
+        with pytest.raises(ConnectionFailed):
+            await anext(provider.stream(asked))
+    first, second = dialer.sent
+    assert first.url == "https://api.openai.com/v1/chat/completions"
+    assert "Authorization" not in first.headers
+    assert b'"max_completion_tokens":9' in (first.body or b"")
+    assert b"reasoning" not in (first.body or b"")
+    assert b'"max_tokens":9' in (second.body or b"")
+    assert b'"reasoning_content":"hm"' in (second.body or b"")
+
+
+@pytest.mark.parametrize(
+    ("base", "url"),
+    [
+        ("http://h/v1/", "http://h/v1/chat/completions"),
+        ("http://h/v1/chat/completions", "http://h/v1/chat/completions"),
+        ("http://h/openai?api-version=1#x", "http://h/openai/chat/completions?api-version=1"),
+        (" http://h ", "http://h/chat/completions"),
+    ],
+)
+async def test_the_path_is_added_to_the_base_and_its_query_is_kept(base: str, url: str) -> None:
+    dialer = Recorder()
+    provider = OpenAIChat(
+        name="openai.main", endpoint=Endpoint(model="m", base_url=base), dialer=dialer, clock=FakeClock()
+    )
+    with pytest.raises(ConnectionFailed):
+        await anext(provider.stream(request()))
+    assert dialer.sent[0].url == url
 
 
 def test_settings_are_closed_and_do_not_print_the_key() -> None:

@@ -163,7 +163,7 @@ class _Exchange:
     def __init__(self, dialer: AiohttpDialer, request: HttpRequest) -> None:
         self._dialer = dialer
         self._request = request
-        self._response: aiohttp.ClientResponse | None = None
+        self._response: aiohttp.ClientResponse  # there once the block is entered
 
     async def __aenter__(self) -> AiohttpResponse:
         request = self._request
@@ -180,8 +180,6 @@ class _Exchange:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         response = self._response
-        if response is None:
-            return
         if response.content.at_eof() or response.content.is_eof():
             response.release()
         else:

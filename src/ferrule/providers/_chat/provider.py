@@ -7,7 +7,6 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from ...ports.clock import Clock
@@ -56,14 +55,6 @@ class Endpoint:
         return urlsplit(self.base_url).hostname == "api.openai.com"
 
 
-class NowMs(Protocol):
-    """The part of a clock that dates of ``Retry-After`` need."""
-
-    def now_ms(self) -> int:
-        """Milliseconds since 1970."""
-        ...
-
-
 class OpenAIChat:
     """A `Provider` over chat completions, for OpenAI and for every server that speaks its dialect.
 
@@ -71,7 +62,7 @@ class OpenAIChat:
     of the request and of all later ones.
     """
 
-    def __init__(self, *, name: str, endpoint: Endpoint, dialer: Dialer, clock: Clock | NowMs) -> None:
+    def __init__(self, *, name: str, endpoint: Endpoint, dialer: Dialer, clock: Clock) -> None:
         """Check the address and the key once.
 
         Raises:
