@@ -359,3 +359,9 @@ def test_a_text_can_be_led_to_any_other_content(old: dict[str, object], new: dic
 def test_a_quoted_key_is_read_step_by_step(path: list[str]) -> None:
     quoted = ".".join('"' + step.replace("\\", "\\\\").replace('"', '\\"') + '"' for step in path)
     assert steps(quoted) == tuple(path)
+
+
+def test_a_change_that_would_touch_another_key_is_refused(path: Path, editor: Editor) -> None:
+    with pytest.raises(InvalidConfig, match="the change would touch other keys"):
+        editor.change(("agents", "main", "instructions"), lambda text: text.replace("retries = 3", "retries = 4"))
+    assert path.read_text() == COMMENTED

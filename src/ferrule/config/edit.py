@@ -64,7 +64,7 @@ class Editor:
         """
         path = steps(key)
         value = read_value(text, path, self._shape(path))
-        self._change(path, lambda before: put(before, path, value), expected)
+        self.change(path, lambda before: put(before, path, value), expected)
 
     def unset(self, key: str, *, expected: str | None = None) -> None:
         """Remove a key or a table.
@@ -75,7 +75,7 @@ class Editor:
             Conflict: the file is not the one that was seen.
         """
         path = steps(key)
-        self._change(path, lambda before: remove(before, path), expected)
+        self.change(path, lambda before: remove(before, path), expected)
 
     def migrate(self, *, steps: tuple[Migration, ...] = MIGRATIONS) -> tuple[int, int]:
         """Bring the file to the newest version; returns the versions before and after.
@@ -89,7 +89,9 @@ class Editor:
             self._rewrite(lambda text: lead(text, migrated(tomllib.loads(text), before, steps=steps)), None)
         return before, newest
 
-    def _change(self, path: Path, change: Callable[[str], str], expected: str | None) -> None:
+    def change(self, path: Path, change: Callable[[str], str], expected: str | None = None) -> None:
+        """Rewrite the text, provided that nothing but the value at `path` differs and the result has no fault."""
+
         def checked(before: str) -> str:
             after = change(before)
             if _without(tomllib.loads(before), path) != _without(tomllib.loads(after), path):

@@ -86,9 +86,10 @@ class Shape:
         return sorted(self._walk((), self.schema))
 
     def _walk(self, path: tuple[str, ...], schema: Node) -> Iterator[str]:
-        inner = [node for node in self._variants(schema) if _is_object(node)]
-        if not inner and schema.get("type") != "object":  # a root without adapters holds no key
-            yield ".".join(path)
+        variants = self._variants(schema)
+        inner = [node for node in variants if _is_object(node)]
+        if not inner and any(node.get("type") != "object" for node in variants):
+            yield ".".join(path)  # an object without keys, such as a root without adapters, holds none
         for node in inner:
             properties = _table(node.get("properties"))
             for name, child in properties.items():
