@@ -94,6 +94,22 @@ async def test_an_end_mark_ends_the_answer_although_the_server_keeps_the_socket_
             assert text_of(await ask(server)) == "Hello"
 
 
+async def test_bytes_behind_the_end_mark_are_read_over_so_that_the_connection_lives() -> None:
+    pieces = [STREAM_HEAD, chunk(HELLO), chunk(b": bye\n\n"), chunk(b": bye\n\n"), LAST]
+    async with vendor(pieces) as server, provider_at(f"{server.url}/v1") as provider:
+        for _ in range(2):
+            assert text_of([e async for e in provider.stream(request())]) == "Hello"
+    assert server.connections == 1
+
+
+async def test_what_a_broken_answer_cost_is_reported_before_the_error() -> None:
+    counted = {**delta(content="Hel"), "usage": {"prompt_tokens": 11, "completion_tokens": 1}}
+    async with vendor(streamed(sse(counted), end=False)) as server:
+        events, error = await ask_until_error(server)
+    assert isinstance(error, StreamBroken)
+    assert [(u.input, u.output) for u in usage_of(events)] == [(11, 1)]
+
+
 async def test_closing_the_iterator_early_ends_the_request_at_the_vendor() -> None:
     async with vendor([STREAM_HEAD, chunk(sse(delta(content="Hel"))), Act.STALL]) as server:
         async with provider_at(f"{server.url}/v1") as provider:
