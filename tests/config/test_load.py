@@ -218,7 +218,8 @@ def test_an_agent_without_a_provider_uses_the_only_one(tmp_path: Path) -> None:
 
 def test_an_agent_that_is_written_down_chooses_among_several_providers(tmp_path: Path) -> None:
     several = "[providers.plain.a]\n[providers.plain.b]\n"
-    read(tmp_path, several)
+    with pytest.raises(InvalidConfig, match=r"agents\.default\.provider: names no provider, and there are several"):
+        read(tmp_path, several).provider("default")
     fault = one(tmp_path, several + "[agents.main]\n")
     assert (fault.key, fault.line) == ("agents.main.provider", 3)
     assert fault.hint == 'write provider = "plain.a", for example'

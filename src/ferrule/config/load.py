@@ -56,9 +56,15 @@ class Loaded:
         return self.root.agents[alias]
 
     def provider(self, alias: str) -> str | None:
-        """Return the provider of an agent as ``<adapter>.<alias>``: its own, else the only one; None without any."""
+        """Return the provider of an agent as ``<adapter>.<alias>``: its own, else the only one; None without any.
+
+        Raises:
+            InvalidConfig: there is no such agent, or it names none and there are several.
+        """
         named = self.agent(alias).provider
         tables = references.configured(self.document, "providers")
+        if named is None and len(tables) > 1:
+            raise InvalidConfig([references.undecided(self.document, alias, tables)])
         return named or (tables[0] if tables else None)
 
     def risk_profile(self, alias: str) -> RiskProfile:
@@ -180,7 +186,7 @@ def _is_used(document: Document, kind: Kind, name: str, agents: Collection[str] 
         return True
     tables = references.names(document.data.get("agents"))
     only = references.configured(document, kind)
-    fallback = only[0] if kind == "providers" and only else None
+    fallback = only[0] if kind == "providers" and len(only) == 1 else None
     key = references.FIELDS[kind]
     return any(alias in tables and references.names(tables[alias]).get(key, fallback) == name for alias in agents)
 

@@ -104,12 +104,17 @@ def _adapters(document: Document, adapters: Adapters) -> Iterator[Problem]:
             yield from _undecided(document, tables)
 
 
+def undecided(document: Document, alias: str, tables: list[str]) -> Problem:
+    """Make the fault of an agent that does not say which of several providers answers."""
+    hint = f'write provider = "{tables[0]}", for example'
+    return document.problem(("agents", alias, "provider"), "names no provider, and there are several", hint)
+
+
 def _undecided(document: Document, tables: list[str]) -> Iterator[Problem]:
-    """With several providers every agent that the operator wrote says which; the unwritten one is not asked."""
+    """With several providers every agent that the operator wrote says which; the unwritten one is asked when it runs."""
     for path, agent in _agents(document):
         if "provider" not in agent and path in document.lines:
-            hint = f'write provider = "{tables[0]}", for example'
-            yield document.problem((*path, "provider"), "names no provider, and there are several", hint)
+            yield undecided(document, str(path[1]), tables)
 
 
 def _tools(document: Document, adapters: Adapters) -> Iterator[Problem]:
