@@ -95,3 +95,15 @@ def pages_missing(docs: Path, parts: Mapping[str, Mapping[str, str]]) -> list[st
         found += [f"{room}/{name}.md: missing" for name in sorted(parts_here - present)]
         found += [f"{room}/{name}.md: there is no such part" for name in sorted(present - parts_here)]
     return found
+
+
+def unlisted(page: Path, rows: dict[str, list[str]]) -> list[str]:
+    """List rows that a page's tables lack, and words that a row lacks; a row begins with its key."""
+    lines = {line.split("`")[1]: line for line in page.read_text().splitlines() if line.startswith("| `")}
+    found = [f"{page.name}: {key} has no row" for key in rows if key not in lines]
+    return found + [
+        f"{page.name}: the row of {key} lacks {word}"
+        for key, words in rows.items()
+        for word in words
+        if key in lines and f"`{word}`" not in lines[key]
+    ]

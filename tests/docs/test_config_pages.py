@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
@@ -9,10 +10,10 @@ from typing import get_args
 import pytest
 from pydantic import BaseModel
 
-from ferrule.app.discovery import BUILT_IN, find, settings_for
+from ferrule.app.discovery import BUILT_IN, find, settings_for, tool
 from ferrule.config.load import load
 from ferrule.config.root import Root
-from tests.docs._blocks import Block, blocks, pages_missing
+from tests.docs._blocks import Block, blocks, pages_missing, unlisted
 from tests.gates._tree import ROOT, clean, plant
 
 EXAMPLES = [block for block in blocks(ROOT, "toml") if block.info == "toml config"]
@@ -58,6 +59,13 @@ def test_every_key_of_a_provider_is_explained(name: str) -> None:
     assert isinstance(settings, type)
     assert issubclass(settings, BaseModel)
     clean(unexplained(ROOT / "docs" / "providers" / f"{name}.md", settings))
+
+
+@pytest.mark.parametrize("name", sorted(BUILT_IN["tools"]))
+def test_every_argument_of_a_tool_is_explained(name: str) -> None:
+    declared = vars(type(tool(name)))["arguments"]
+    rows: dict[str, list[str]] = {field.name: [] for field in dataclasses.fields(declared)}
+    clean(unlisted(ROOT / "docs" / "tools" / f"{name}.md", rows))
 
 
 def test_every_part_has_its_page_and_every_page_its_part() -> None:

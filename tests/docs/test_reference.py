@@ -8,19 +8,8 @@ from typing import get_args
 
 from ci import golden
 from ferrule.types import events
+from tests.docs._blocks import unlisted
 from tests.gates._tree import ROOT, clean, plant
-
-
-def unlisted(page: Path, rows: dict[str, list[str]]) -> list[str]:
-    """List rows that a page's tables lack, and words that a row lacks; a row begins with its key."""
-    lines = {line.split("`")[1]: line for line in page.read_text().splitlines() if line.startswith("| `")}
-    found = [f"{page.name}: {key} has no row" for key in rows if key not in lines]
-    return found + [
-        f"{page.name}: the row of {key} lacks {word}"
-        for key, words in rows.items()
-        for word in words
-        if key in lines and f"`{word}`" not in lines[key]
-    ]
 
 
 def test_every_event_and_each_of_its_fields_is_listed() -> None:
