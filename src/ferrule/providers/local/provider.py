@@ -28,6 +28,8 @@ PROMPT_CHARS = (CONTEXT_TOKENS - 400) * CHARS_PER_TOKEN
 RESULT_CHARS = 1_500
 EARLIER_MESSAGES = 4
 TOP = 2_000
+REPEAT_PENALTY = 1.3
+"""A model this small falls into loops without it."""
 
 
 class LocalProvider:
@@ -72,6 +74,7 @@ class LocalProvider:
             "messages": chat_messages(request.messages),
             "max_tokens": min(limit, self._answer_tokens),
             "temperature": request.options.temperature or 0,
+            "repeat_penalty": REPEAT_PENALTY,
             "stream_options": {"include_usage": True},
         }
         usage, reason, said = None, "stop", False

@@ -1,0 +1,1 @@
+"""Parts for Ferrule that live outside its tree."""

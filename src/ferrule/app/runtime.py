@@ -1,0 +1,178 @@
+"""Opens an agent of the config: provider, gate, session, log. One readable function."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ..core.agent import Agent
+from ..core.guard import SecretGuard
+from ..core.options import AgentOptions
+from ..core.system_clock import RandomIds, SystemClock
+from ..ports.adapter import Parts
+from ..ports.dialer import Dialer
+from ..ports.gate import Approver
+from ..ports.provider import CompletionProvider, Provider
+from ..ports.session import Session, SessionKey
+from ..ports.tool import Tool
+from ..sandbox.dialer import AiohttpDialer
+from ..storage.sessions import SqliteSessions, open_sessions
+from ..telemetry.log import start_logging
+from . import discovery
+from .first_provider import FirstProvider, first_model, first_provider
+from .gate import Gate
+from .home import Home
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What the person at the command line chose.
+
+    Attributes:
+        alias: Which agent.
+        session_id: A session to go on in; "" starts a new one.
+        fork: Go on in a copy of that session.
+        folder: The folder the command was started in: the workspace, unless the agent's table names another.
+    """
+
+    alias: str = "default"
+    session_id: str = ""
+    fork: bool = False
+    folder: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenAgent:
+    """An agent that is ready to talk."""
+
+    agent: Agent
+    alias: str
+    provider: str
+    model: str
+    note: str
+    gate: Gate
+    tools: tuple[tuple[str, str], ...]
+
+    @property
+    def session_id(self) -> str:
+        """The session it talks in."""
+        return self.agent.session.id
+
+    def describe(self) -> str:
+        """Return one line that says who answers, where it works, and behind which gate."""
+        label = f" ({self.note})" if self.note else ""
+        return f"{self.alias}: {self.model or self.provider}{label}, {self.gate.label}, in {self.gate.policy.workspace}"
+
+
+@asynccontextmanager
+async def open_agent(home: Home, choices: Choices, *, approver: Approver | None) -> AsyncIterator[OpenAgent]:
+    """Open one agent with everything it needs; leaving closes all of it, in reverse order.
+
+    Raises:
+        FerruleError: the config, the store, the provider or the session cannot be used; says how to fix it.
+    """
+    clock, ids = SystemClock(), RandomIds()
+    alias, config = choices.alias, home.config
+    home.layout.prepare()
+    async with AsyncExitStack() as stack:
+        found = first_provider(os.environ)
+        guard = SecretGuard((*config.secrets, str(found.settings.get("api_key", ""))))
+        observed = config.root.observability
+        stop = start_logging(home.layout.log, observed.log_level, guard, max_bytes=observed.log_max_bytes)
+        stack.callback(stop)
+        dialer = AiohttpDialer()
+        stack.push_async_callback(dialer.close)
+        parts = Parts(name="", dialer=dialer, clock=clock, ids=ids, home=str(home.layout.home))
+        provider = await _open_provider(home, alias, parts, stack)
+        policy = home.policy_of(alias, choices.folder)
+        os.makedirs(policy.workspace, exist_ok=True)
+        gate = Gate.from_policy(policy)
+        tools = tools_of(home, alias)
+        sessions = await stack.enter_async_context(open_sessions(home.layout.sessions, clock, ids))
+        session = await _session(sessions, choices)
+        stack.push_async_callback(session.close)
+        options = AgentOptions(
+            name=alias,
+            instructions=config.agent(alias).instructions,
+            limits=config.runtime_profile(alias).limits(),
+            approvers=policy.approvers,
+            guard=guard,
+            clock=clock,
+            ids=ids,
+        )
+        agent = Agent(provider, gate=gate, tools=tools, approver=approver, session=session, options=options)
+        log.info("opened %s: %s", alias, gate.label)
+        yield OpenAgent(
+            agent=agent,
+            alias=alias,
+            provider=provider.name,
+            model=_said(provider, "model"),
+            note=_said(provider, "label"),
+            gate=gate,
+            tools=summaries(tools),
+        )
+
+
+def tools_of(home: Home, alias: str) -> list[Tool]:
+    """Return the tools that an agent is shown, in a stable order.
+
+    Raises:
+        ConfigError: one of them cannot be loaded.
+    """
+    wanted = home.config.agent(alias).tools
+    chosen: Iterable[str] = sorted(discovery.BUILT_IN["tools"]) if wanted == "all" else wanted
+    return [discovery.tool(name) for name in chosen]
+
+
+def summaries(tools: Iterable[Tool]) -> tuple[tuple[str, str], ...]:
+    """Return the name and the first line of each tool."""
+    return tuple((tool.name, (_said(tool, "description") or type(tool).__doc__ or "").split("\n")[0]) for tool in tools)
+
+
+async def _open_provider(home: Home, alias: str, parts: Parts, stack: AsyncExitStack) -> Provider | CompletionProvider:
+    """Open the agent's provider, or the one that the environment offers, or the demo model."""
+    reference = home.provider_of(alias)
+    if reference is not None:
+        adapter = discovery.find("providers", reference.partition(".")[0])
+        settings: Any = home.config.settings("providers", reference)
+        return await _enter(adapter, settings, _named(parts, reference), stack)
+    found = first_provider(os.environ)
+    adapter = discovery.find("providers", found.adapter)
+    table = await _completed(found, parts.dialer)
+    name = f"{found.adapter}.{'demo' if found.kind == 'demo' else 'environment'}"
+    return await _enter(adapter, adapter.settings.model_validate(table), _named(parts, name), stack)
+
+
+async def _completed(found: FirstProvider, dialer: Dialer) -> dict[str, object]:
+    table = dict(found.settings)
+    if found.kind == "environment" and "model" not in table:
+        table["model"] = await first_model(found, dialer)
+    return table
+
+
+async def _enter(adapter: Any, settings: Any, parts: Parts, stack: AsyncExitStack) -> Provider | CompletionProvider:
+    opened: Provider | CompletionProvider = await stack.enter_async_context(adapter.open(settings, parts))
+    return opened
+
+
+def _named(parts: Parts, name: str) -> Parts:
+    return Parts(name=name, dialer=parts.dialer, clock=parts.clock, ids=parts.ids, home=parts.home)
+
+
+async def _session(sessions: SqliteSessions, choices: Choices) -> Session:
+    key = SessionKey(agent=choices.alias, id="" if choices.fork else choices.session_id)
+    if choices.fork and choices.session_id:
+        return await sessions.fork(choices.session_id, key)
+    return await sessions.open(key)
+
+
+def _said(part: object, name: str) -> str:
+    """Return a member that a part may lack, as text."""
+    value: object = getattr(part, name, "")
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,29 @@
+"""``ferrule chat``: a conversation in the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+import click
+
+from .chat_loop import ChatOptions, chat_loop
+
+EPILOG = """\b
+Examples:
+  ferrule chat
+  ferrule chat --agent research
+  ferrule chat --session ses_4k2 --fork
+
+In the chat, /help lists what can be typed; Ctrl-C stops the answer, Ctrl-D ends the chat."""
+
+
+@click.command(epilog=EPILOG)
+@click.option("--agent", "alias", default="default", show_default=True, help="Which agent to talk with.")
+@click.option("--session", "session_id", default="", help="Go on in a session; `ferrule sessions` lists them.")
+@click.option("--fork", is_flag=True, help="Go on in a copy of --session.")
+@click.option("--yes", is_flag=True, help="Use a key found in the environment without asking.")
+def chat(alias: str, session_id: str, fork: bool, yes: bool) -> int:
+    """Talk with an agent: streamed answers, approvals, and commands that begin with a slash."""
+    options = ChatOptions(alias=alias, session_id=session_id, fork=fork, yes=yes, folder=os.getcwd())
+    return asyncio.run(chat_loop(options))

@@ -1,0 +1,117 @@
+"""The front door: finds the command, and turns errors into one clear message and an exit code.
+
+Nothing but the standard library's smallest parts is imported before a command
+is known, so ``--version`` and ``--help`` cost next to nothing.
+
+Exit codes: 0 completed, 1 failed, 2 usage or config, 3 stopped by a denial,
+4 limit, 130 cancelled.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from .. import __version__
+from ..types.errors import ConfigError, FerruleError, UsageError
+
+COMMANDS: dict[str, str] = {
+    "chat": "ferrule.cli.chat_command:chat",
+    "config": "ferrule.cli.config_command:config",
+    "doctor": "ferrule.cli.doctor_command:doctor",
+    "logs": "ferrule.cli.logs_command:logs",
+    "run": "ferrule.cli.run_command:run",
+    "sessions": "ferrule.cli.sessions_command:sessions",
+    "tools": "ferrule.cli.tools_command:tools",
+}
+
+SUMMARIES: dict[str, str] = {
+    "chat": "talk with an agent in the terminal",
+    "run": "one message, one answer: for scripts and pipes",
+    "tools": "what an agent can call",
+    "sessions": "conversations that are kept",
+    "config": "read, check and change the configuration",
+    "logs": "what happened, filtered by turn",
+    "doctor": "check this installation, each finding with its fix",
+}
+
+USAGE = """\
+Usage: ferrule COMMAND [OPTIONS]
+
+An AI agent on your own machine, behind one gate that you control.
+
+Commands:
+{commands}
+
+Options:
+  --version  print the version
+  --help     print this text; `ferrule COMMAND --help` says more
+
+Examples:
+  ferrule chat
+  ferrule run "What files are in this folder?"
+  git diff | ferrule run "Explain this change" --json
+"""
+
+
+def help_text() -> str:
+    """Return the text of ``ferrule --help``."""
+    lines = [f"  {name:<9}  {summary}" for name, summary in SUMMARIES.items()]
+    return USAGE.format(commands="\n".join(lines))
+
+
+def front(arguments: list[str]) -> int:
+    """Run the command line; returns the exit code."""
+    if not arguments or arguments[0] in ("--help", "-h", "help"):
+        sys.stdout.write(help_text())
+        return 0
+    name, *rest = arguments
+    if name in ("--version", "-V"):
+        sys.stdout.write(f"ferrule {__version__}\n")
+        return 0
+    target = COMMANDS.get(name)
+    if target is None:
+        return fail(UsageError(f"there is no command {name!r}", hint=_nearest(name)))
+    try:
+        return _run(name, target, rest)
+    except FerruleError as error:
+        return fail(error)
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("cancelled\n")
+        return 130
+
+
+def fail(error: FerruleError) -> int:
+    """Print an error with its cause and fix; returns the exit code."""
+    sys.stderr.write(f"error: {error}\n")
+    if error.hint:
+        sys.stderr.write(f"  fix: {error.hint}\n")
+    return 2 if isinstance(error, ConfigError | UsageError) else 1
+
+
+def _run(name: str, target: str, arguments: list[str]) -> int:
+    import click
+
+    module, _, attribute = target.partition(":")
+    command: click.Command = getattr(importlib.import_module(module), attribute)
+    try:
+        code = command.main(args=arguments, prog_name=f"ferrule {name}", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.Abort:
+        sys.stderr.write("cancelled\n")
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return 2
+    return code if isinstance(code, int) else 0
+
+
+def _nearest(name: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, COMMANDS, 1)
+    return f"did you mean {close[0]!r}?" if close else "`ferrule --help` lists them"

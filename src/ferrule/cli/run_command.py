@@ -1,0 +1,129 @@
+"""``ferrule run``: one message, one answer."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+import click
+import orjson
+from rich.console import Console
+
+from ..app.home import read_home
+from ..app.runtime import Choices, open_agent
+from ..types.errors import UsageError
+from ..types.events import AgentEvent, ApprovalAnswered, TextDelta, ToolFinished, ToolStarted, TurnFinished, as_dict
+from .approve import TerminalApprover, read_terminal_line
+from .consent import agree_to_key
+from .printable import printable
+from .render import ChatView
+
+EXIT_CODES = {"completed": 0, "failed": 1, "rejected": 1, "interrupted": 1, "limit": 4, "cancelled": 130}
+STOPPED_BY_DENIAL = 3
+
+EPILOG = """\b
+Examples:
+  ferrule run "What files are in this folder?"
+  git diff | ferrule run "Explain this change"
+  ferrule run --json "List the docs folder" | jq -r .type
+
+\b
+Exit codes: 0 completed, 1 failed, 2 usage or config, 3 stopped by a denial,
+4 limit, 130 cancelled."""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("message", required=False)
+@click.option("--agent", "alias", default="default", show_default=True, help="Which agent answers.")
+@click.option("--session", "session_id", default="", help="Go on in a session; `ferrule sessions` lists them.")
+@click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines.")
+@click.option("--yes", is_flag=True, help="Use a key found in the environment without asking.")
+def run(message: str | None, alias: str, session_id: str, as_json: bool, yes: bool) -> int:
+    """Send MESSAGE to an agent and print its answer.
+
+    Text from standard input is put behind MESSAGE, or is the message when
+    there is none.
+    """
+    choices = Choices(alias=alias, session_id=session_id, folder=os.getcwd())
+    return asyncio.run(_run(compose(message), choices, as_json=as_json, yes=yes))
+
+
+def compose(message: str | None) -> str:
+    """Join the argument and standard input into one message.
+
+    Raises:
+        UsageError: there is neither.
+    """
+    piped = "" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.read()
+    parts = [part for part in (message, piped.strip("\n")) if part]
+    if not parts:
+        raise UsageError("there is no message", hint='write one: ferrule run "..."; or pipe text into it')
+    return "\n\n".join(parts)
+
+
+async def _run(text: str, choices: Choices, *, as_json: bool, yes: bool) -> int:
+    notes = Console(stderr=True)
+    home = read_home(os.environ, agents=(choices.alias,))
+    await agree_to_key(notes, home, choices.alias, yes=yes)
+    can_ask = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    approver = TerminalApprover(notes, read_terminal_line) if can_ask else None
+    async with open_agent(home, choices, approver=approver) as opened:
+        if not as_json:
+            notes.print(opened.describe(), style="dim", markup=False, highlight=False)
+        events = opened.agent.stream(text)
+        return await (_print_json(events) if as_json else _print_text(events, notes))
+
+
+async def _print_json(events: AsyncIterator[AgentEvent]) -> int:
+    outcome = _Outcome()
+    async with aclosing(events) as stream:  # type: ignore[type-var]  # `stream` is an async generator
+        async for event in stream:
+            outcome.note(event)
+            sys.stdout.write(orjson.dumps(as_dict(event)).decode() + "\n")
+            sys.stdout.flush()
+    return outcome.code()
+
+
+async def _print_text(events: AsyncIterator[AgentEvent], notes: Console) -> int:
+    outcome = _Outcome()
+    pretty = sys.stdout.isatty()
+    view = ChatView(Console() if pretty else notes)
+    wrote = ""
+    async with aclosing(events) as stream:  # type: ignore[type-var]  # `stream` is an async generator
+        async for event in stream:
+            outcome.note(event)
+            if pretty or not isinstance(event, TextDelta):
+                view.show(event)
+            else:
+                wrote = printable(event.text)
+                sys.stdout.write(wrote)
+                sys.stdout.flush()
+    if wrote and not wrote.endswith("\n"):
+        sys.stdout.write("\n")
+    return outcome.code()
+
+
+class _Outcome:
+    """Remembers what the exit code depends on."""
+
+    def __init__(self) -> None:
+        self._status = "failed"
+        self._denied = False
+
+    def note(self, event: AgentEvent) -> None:
+        match event:
+            case ToolStarted(decision="deny") | ApprovalAnswered(answer="deny"):
+                self._denied = True
+            case ToolFinished(is_error=False):
+                self._denied = False
+            case TurnFinished(status=status):
+                self._status = status
+
+    def code(self) -> int:
+        """A turn that ended after a denial, with nothing done since, was stopped by it."""
+        if self._status == "completed" and self._denied:
+            return STOPPED_BY_DENIAL
+        return EXIT_CODES[self._status]
