@@ -6,11 +6,16 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import tomlkit
+
 from tests.providers._vendor import Step, Vendor, delta, sse, streamed
+
+BLIND = "EFFECTS_WITHOUT"
+"""Variable of these tests, never of the program: a key that is left out of every config, so that its default holds."""
 
 HIGH = 60.0
 """Seconds after which a program that hangs is ended."""
@@ -51,7 +56,7 @@ class Place:
         self.home.mkdir(mode=0o700, exist_ok=True)
         self.folder.mkdir(exist_ok=True)
         path = self.home / "config.toml"
-        path.write_text(config)
+        path.write_text(without(config, os.environ.get(BLIND, "")))
         path.chmod(0o600)
 
     async def run(self, *arguments: str, environ: Mapping[str, str] | None = None) -> Ran:
@@ -75,6 +80,27 @@ class Place:
             if child.returncode is None:
                 child.kill()
         return Ran(code=child.returncode or 0, out=out.decode(), err=err.decode())
+
+
+def without(text: str, key: str) -> str:
+    """Take a key out of a config; ``*`` in the key stands for any name.
+
+    >>> without("a.b.c = 1\\na.x.d = 2\\n", "a.*.c")
+    'a.x.d = 2\\n'
+    """
+    document = tomlkit.parse(text)
+    _remove(document, key.split("."))
+    return tomlkit.dumps(document)
+
+
+def _remove(table: MutableMapping[str, object], steps: list[str]) -> None:
+    first, *rest = steps
+    for name in list(table) if first == "*" else [first] if first in table else []:
+        inner = table[name]
+        if not rest:
+            del table[name]
+        elif isinstance(inner, MutableMapping):
+            _remove(inner, rest)
 
 
 def config(server: Vendor, *, provider: str = "", agent: str = "", more: str = "") -> str:

@@ -7,9 +7,12 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from ferrule.app import discovery
 from ferrule.config.root import ADAPTER_ROOTS
 from ferrule.config.shape import Adapters, shape_of
+from tests.effects import blind
 from tests.gates._tree import ROOT, clean, functions, plant, syntax
 
 LIST = ROOT / "tests" / "effects.toml"
@@ -54,6 +57,11 @@ def _imported(node: ast.AST) -> list[str]:
 
 def test_every_key_has_a_test_that_sees_its_effect() -> None:
     clean(faults(ROOT, tomllib.loads(LIST.read_text()), keys()))
+
+
+@pytest.mark.parametrize("key", ["agents.*.instructions", "schema_version"])
+def test_a_test_turns_red_when_its_key_is_left_out(key: str) -> None:
+    assert blind.sees(key, blind.listed()[key])
 
 
 def test_what_is_missing_or_looks_inside_is_seen(tmp_path: Path) -> None:
