@@ -47,8 +47,13 @@ class TestText:
         assert events == [TextChunk(text="hi"), Finished(reason="stop")]
 
     @pytest.mark.parametrize("nothing", ["", None])
-    def test_an_empty_reason_is_none_and_the_end_mark_ends_the_answer(self, nothing: str | None) -> None:
-        assert text_of(decode(sse(delta(nothing, content="He"), delta(nothing, content="llo"), "[DONE]"))) == "Hello"
+    def test_an_empty_reason_is_none_and_the_end_mark_ends_the_answer(
+        self, nothing: str | None, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        chunks = (delta(nothing, content="He"), delta(nothing, content="llo"))
+        assert text_of(decode(sse(*chunks, "[DONE]"))) == "Hello"
+        assert isinstance(refused(sse(*chunks)), StreamBroken)
+        assert caplog.text == ""
 
     def test_nothing_behind_the_end_mark_counts(self) -> None:
         assert text_of(decode(sse(delta(content="a"), "[DONE]", delta(content="b")))) == "a"

@@ -28,7 +28,7 @@ from tests.providers._ask import (
     text_of,
     usage_of,
 )
-from tests.providers._vendor import LAST, STREAM_HEAD, Act, chunk, delta, sse, streamed, vendor, whole
+from tests.providers._vendor import LAST, STREAM_HEAD, Act, Step, chunk, delta, sse, streamed, vendor, whole
 
 CALL = {"index": 0, "id": "c_1", "type": "function", "function": {"name": "clock", "arguments": ""}}
 HELLO = sse(delta(content="Hel"), delta(content="lo"), delta("stop"), "[DONE]")
@@ -94,12 +94,16 @@ async def test_an_end_mark_ends_the_answer_although_the_server_keeps_the_socket_
             assert text_of(await ask(server)) == "Hello"
 
 
-async def test_bytes_behind_the_end_mark_are_read_over_so_that_the_connection_lives() -> None:
-    pieces = [STREAM_HEAD, chunk(HELLO), chunk(b": bye\n\n"), chunk(b": bye\n\n"), LAST]
+async def test_bytes_behind_the_end_mark_are_waited_for_and_read_over_so_that_the_connection_lives() -> None:
+    seen = asyncio.Event()  # set when the text was given, so the last bytes leave the server behind the end mark
+    pieces: list[Step] = [STREAM_HEAD, chunk(HELLO), seen, chunk(b": bye\n\n"), LAST]
     async with vendor(pieces) as server, provider_at(f"{server.url}/v1") as provider:
         for _ in range(2):
-            assert text_of([e async for e in provider.stream(request())]) == "Hello"
-    assert server.connections == 1
+            seen.clear()
+            async for event in provider.stream(request()):
+                if isinstance(event, TextChunk):
+                    seen.set()
+    assert (server.connections, len(server.asked)) == (1, 2)
 
 
 async def test_what_a_broken_answer_cost_is_reported_before_the_error() -> None:
