@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -87,14 +88,15 @@ async def test_turn_timeout_ends_a_turn(place: Place) -> None:
 
 
 async def test_parallel_tools_is_how_many_run_at_the_same_time(place: Place) -> None:
-    async with vendor(call(LOOK, LOOK, LOOK), say("done")) as server:
-        ran = await with_limits(place, server, "parallel_tools = 1", "--json")
+    slow = ("shell", {"command": "wc -l big"})
+    own = '[risk_profiles.own]\nlevel = "full"\nallowed_commands = ["wc"]\n'
+    async with vendor(call(slow, slow, slow), say("done")) as server:
+        more = f"{own}[runtime_profiles.default]\nparallel_tools = 1"
+        place.write(config(server, agent='risk_profile = "own"', more=more))
+        with (place.folder / "big").open("wb") as big:
+            big.truncate(400_000_000)  # takes no room, and takes a moment to read
+        ran = await place.run("run", "--json", "go")
         assert ran.code == 0, ran.err
-        order = [event["type"] for event in map(dict, ran.events("tool.started") + ran.events("tool.finished"))]
-        assert len(order) == 6
-        both = [
-            line.split('"type":"')[1].split('"')[0]
-            for line in ran.out.replace('": "', '":"').splitlines()
-            if '"tool.' in line
-        ]
-        assert both == ["tool.started", "tool.finished"] * 3
+        order = [str(json.loads(line)["type"]) for line in ran.out.splitlines()]
+        tools = [kind for kind in order if kind in ("tool.started", "tool.finished")]
+        assert tools == ["tool.started", "tool.finished"] * 3

@@ -69,12 +69,13 @@ async def test_length_field_names_the_longest_answer(tmp_path: Path) -> None:
         assert server.asked[0].json["max_completion_tokens"] == 7
 
 
-async def test_reasoning_is_sent_back_when_asked_for(place: Place) -> None:
+async def test_reasoning_is_not_sent_back_when_that_is_switched_off(place: Place) -> None:
     look = call(("list_directory", {"path": "."}), reasoning_content="because")
     async with vendor(look, say("ok")) as server:
-        place.write(config(server, provider="replay_reasoning = true"))
+        place.write(config(server, provider="replay_reasoning = false"))
         await place.run("run", "hi")
-        assert "because" in told(server)
+        assert len(server.asked) == 2
+        assert "because" not in told(server)
 
 
 @pytest.mark.parametrize("key", ["idle_timeout_s", "total_timeout_s"])
