@@ -21,14 +21,22 @@ settings.register_profile("nightly", max_examples=5_000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
+EMBEDDED_MODEL = ("providers/local/", "test_provider_local.py")
+"""Where tests load the embedded model, which spins on every core: they run alone."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--kinds FILE`: write how many tests of each kind passed, as JSON."""
     parser.addoption("--kinds", metavar="FILE", help="write the number of passed tests by kind")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Name every test's kind; suites that need a program are selected with `-m needs`, never skipped."""
     _kinds.mark(items)
+    for item in items:
+        if any(place in item.nodeid for place in EMBEDDED_MODEL):
+            item.add_marker("alone")
     if config.getoption("markexpr"):
         return
     needing = [item for item in items if item.get_closest_marker("needs")]
