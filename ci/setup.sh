@@ -55,7 +55,7 @@ if [ -n "$home" ] && { [ "$home" != "$PWD" ] || ! .venv/bin/python -c '' 2>/dev/
     rm -rf .venv
     todo=" $parts package"
 fi
-echo "First start: installing into .venv. Downloads up to $size; what is complete is kept if you stop." >&2
+echo "Installing into .venv. Downloads up to $size; what is complete is kept if you stop." >&2
 if [ ! -x .venv/bin/pip ]; then
     "$python" -m venv .venv
 fi
