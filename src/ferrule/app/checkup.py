@@ -104,9 +104,10 @@ def _confinement() -> Finding:
 
 
 def _platform() -> Finding:
-    if sys.platform == "linux":
-        return Finding(topic="platform", state="ok", text=f"Linux, tested on Debian 12; this is {os.uname().release}")
-    return Finding(topic="platform", state="warning", text=f"{sys.platform} is untested", fix="use Linux")
+    system = os.uname()
+    if system.sysname == "Linux":
+        return Finding(topic="platform", state="ok", text=f"Linux {system.release}; tested on Debian 12")
+    return Finding(topic="platform", state="warning", text=f"{system.sysname} is untested", fix="use Linux")
 
 
 def place_of(environ: Mapping[str, str]) -> str:
