@@ -29,10 +29,15 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "file_write": "ferrule.tools.file_write:TOOL",
         "glob_search": "ferrule.tools.glob_search:TOOL",
         "list_directory": "ferrule.tools.list_directory:TOOL",
+        "memory_recall": "ferrule.tools.memory_recall:TOOL",
+        "memory_store": "ferrule.tools.memory_store:TOOL",
         "shell": "ferrule.tools.shell:TOOL",
     },
 }
 """Our own parts: kind, name, and where the record is."""
+
+OF_MEMORY = frozenset({"memory_recall", "memory_store"})
+"""Tools that only an agent with a memory is shown."""
 
 
 def names(kind: Kind) -> list[str]:

@@ -16,6 +16,7 @@ from ..core.system_clock import RandomIds, SystemClock
 from ..ports.adapter import Parts
 from ..ports.dialer import Dialer
 from ..ports.gate import Approver
+from ..ports.memory import MemoryStore
 from ..ports.provider import CompletionProvider, Provider
 from ..ports.session import Session, SessionKey
 from ..ports.tool import Tool
@@ -92,7 +93,7 @@ async def open_agent(home: Home, choices: Choices, *, approver: Approver | None)
         provider = await _open_provider(home, alias, parts, stack)
         policy = home.policy_of(alias, choices.folder)
         os.makedirs(policy.workspace, exist_ok=True)
-        gate = Gate.from_policy(policy)
+        gate = Gate.from_policy(policy, memory=await _open_memory(home, alias, parts, stack))
         tools = tools_of(home, alias)
         sessions = await stack.enter_async_context(open_sessions(home.layout.sessions, clock, ids))
         session = await _session(sessions, choices)
@@ -125,8 +126,10 @@ def tools_of(home: Home, alias: str) -> list[Tool]:
     Raises:
         ConfigError: one of them cannot be loaded.
     """
-    wanted = home.config.agent(alias).tools
-    chosen: Iterable[str] = sorted(discovery.BUILT_IN["tools"]) if wanted == "all" else wanted
+    agent = home.config.agent(alias)
+    hidden = discovery.OF_MEMORY if agent.memory is None else frozenset()
+    everything = sorted(discovery.BUILT_IN["tools"].keys() - hidden)
+    chosen: Iterable[str] = everything if agent.tools == "all" else agent.tools
     return [discovery.tool(name) for name in chosen]
 
 
@@ -147,6 +150,17 @@ async def _open_provider(home: Home, alias: str, parts: Parts, stack: AsyncExitS
     table = await _completed(found, parts.dialer)
     name = f"{found.adapter}.{'demo' if found.kind == 'demo' else 'environment'}"
     return await _enter(adapter, adapter.settings.model_validate(table), _named(parts, name), stack)
+
+
+async def _open_memory(home: Home, alias: str, parts: Parts, stack: AsyncExitStack) -> MemoryStore | None:
+    """Open the agent's memory; None when it has none."""
+    reference = home.config.agent(alias).memory
+    if reference is None:
+        return None
+    adapter = discovery.find("memory", reference.partition(".")[0])
+    settings: Any = home.config.settings("memory", reference)
+    opened: MemoryStore = await stack.enter_async_context(adapter.open(settings, _named(parts, reference)))
+    return opened
 
 
 async def _completed(found: FirstProvider, dialer: Dialer) -> dict[str, object]:

@@ -48,7 +48,7 @@ def adapters_named(document: Document, kind: Kind) -> list[str]:
     return list(found)
 
 
-FIELDS: dict[Kind, str] = {"providers": "provider"}
+FIELDS: dict[Kind, str] = {"providers": "provider", "memory": "memory"}
 """The key of an agent that refers to a kind of part."""
 
 

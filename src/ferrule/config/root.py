@@ -19,7 +19,7 @@ CLOSED = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 SCHEMA_VERSION = 1
 
-ADAPTER_ROOTS: tuple[Kind, ...] = ("providers",)
+ADAPTER_ROOTS: tuple[Kind, ...] = ("providers", "memory")
 """Roots with the grammar ``[root.<adapter>.<alias>]``."""
 
 BUILT_IN_RISK: tuple[Level, ...] = ("read_only", "supervised", "full")
@@ -30,7 +30,6 @@ DEFAULT = "default"
 
 NOT_YET = frozenset(
     {
-        "memory",
         "channels",
         "mcp",
         "people",
@@ -112,6 +111,9 @@ class Agent(BaseModel):
     risk_profile: Annotated[Alias, Field(description="Name of a risk profile.")] = "supervised"
     runtime_profile: Annotated[Alias, Field(description="Name of a runtime profile.")] = DEFAULT
     instructions: Annotated[str, Field(description="System message.")] = ""
+    memory: Annotated[
+        Reference | None, Field(description="Memory store, as <adapter>.<alias>; it has none when absent.")
+    ] = None
     tools: Annotated[Literal["all"] | Words, Field(description="Tools it is shown; all built-in ones.")] = "all"
     workspace: Workspace = Workspace()
 
