@@ -137,7 +137,7 @@ def test_the_history_shown_to_the_small_window_alternates_and_ends_with_the_ques
     shown = chat_messages(messages)
     assert [m["role"] for m in shown[:2]] == ["system", "user"]
     assert all(a["role"] != b["role"] for a, b in itertools.pairwise(shown))
-    assert shown[-1]["content"].endswith("Result of :\n(no output)")
+    assert shown[-1]["content"].endswith("The result is:\n(no output)\n\nAnswer in one short sentence.")
     assert sum(len(m["content"]) for m in shown) < 6_000
 
 

@@ -28,8 +28,8 @@ PROMPT_CHARS = (CONTEXT_TOKENS - 400) * CHARS_PER_TOKEN
 RESULT_CHARS = 1_500
 EARLIER_MESSAGES = 4
 TOP = 2_000
-REPEAT_PENALTY = 1.3
-"""A model this small falls into loops without it."""
+REPEAT_PENALTY = 1.05
+"""Against loops; more of it makes so small a model invent words."""
 
 
 class LocalProvider:
@@ -75,6 +75,7 @@ class LocalProvider:
             "max_tokens": min(limit, self._answer_tokens),
             "temperature": request.options.temperature or 0,
             "repeat_penalty": REPEAT_PENALTY,
+            "stop": ["\n\n"],
             "stream_options": {"include_usage": True},
         }
         usage, reason, said = None, "stop", False
@@ -171,7 +172,7 @@ def _said(message: Message) -> str:
         return message.text
     text = message.text or "(no output)"
     shown = text if len(text) <= RESULT_CHARS else text[:RESULT_CHARS] + " ..."
-    return f"Result of {message.name}:\n{shown}"
+    return f"The result is:\n{shown}\n\nAnswer in one short sentence."
 
 
 def _merged(messages: Any) -> list[dict[str, str]]:
