@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -44,6 +47,42 @@ def test_a_failed_write_leaves_the_old_content_and_no_rest(tmp_path: Path) -> No
     assert os.listdir(tmp_path) == ["folder"]
 
 
+@pytest.mark.parametrize("path", ["file/a", "n" * 300, "loop"])
+def test_a_path_that_cannot_be_is_an_error_with_its_name(tmp_path: Path, path: str) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(StoreError, match="could not be written"):
+        write_atomic(tmp_path / path, b"x")
+    assert sorted(os.listdir(tmp_path)) == ["file", "loop"]
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Run without the rights of root, who may read everything."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
+def test_a_file_that_was_replaced_but_perhaps_not_for_good_is_not_called_unwritten() -> None:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        if os.geteuid() == 0:
+            os.chown(folder, 65534, -1)
+        folder.chmod(0o300)  # entries can be made, the folder itself cannot be opened
+        with as_nobody(), pytest.raises(StoreError, match="was written, but") as caught:
+            write_atomic(folder / "a", b"new")
+        folder.chmod(0o700)
+        assert "power" in str(caught.value)
+        assert caught.value.hint
+        assert os.listdir(folder) == ["a"]
+        assert (folder / "a").read_bytes() == b"new"
+
+
 def test_rests_of_dead_writers_are_removed_and_those_of_living_ones_stay(tmp_path: Path) -> None:
     (tmp_path / ".ferrule-999999999-ab.tmp").touch()
     (tmp_path / ".ferrule-x-ab.tmp").touch()
@@ -68,3 +107,13 @@ def test_a_held_lock_names_its_holder(tmp_path: Path) -> None:
 def test_a_lock_that_cannot_be_made_is_an_error_with_its_path(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="missing"):
         FileLock(tmp_path / "missing" / "lock").acquire()
+
+
+def test_a_lock_on_what_is_no_file_is_an_error_and_leaves_nothing_open(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "lock", 0o600)
+    before = len(os.listdir("/proc/self/fd"))
+    lock = FileLock(tmp_path / "lock")
+    with pytest.raises(StoreError, match="lock"):
+        lock.acquire()
+    assert len(os.listdir("/proc/self/fd")) == before
+    lock.release()

@@ -21,6 +21,8 @@ from ferrule.testing.contracts.memory import MemoryStoreContract
 from ferrule.testing.contracts.session import KEY, SessionStoreContract, said
 from ferrule.testing.stores import ListMemory, RamSessions
 from ferrule.types.errors import SessionBusy, StoreError
+from ferrule.types.messages import Message
+from ferrule.types.tools import ToolCall
 
 
 class TestSqlite(SessionStoreContract):
@@ -101,6 +103,93 @@ async def test_a_failed_write_adds_nothing_and_the_next_one_works(tmp_path: Path
         await session.close()
 
 
+def refuse_messages(path: Path) -> apsw.Connection:
+    """Make every insert of a message fail until the trigger is dropped."""
+    blocker = apsw.Connection(str(path))
+    blocker.execute("create trigger full before insert on messages begin select raise(abort, 'disk full'); end")
+    return blocker
+
+
+async def test_a_cancelled_append_that_then_fails_is_forgotten_like_any_other(tmp_path: Path) -> None:
+    path = tmp_path / "s" / "sessions.db"
+    async with open_sessions(path, SystemClock(), RandomIds()) as store:
+        session = await store.open(KEY)
+        blocker = refuse_messages(path)
+        cancelled = asyncio.ensure_future(session.append([said("lost")]))
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await cancelled
+        assert list(session.messages) == []
+        blocker.execute("drop trigger full")
+        blocker.close()
+        await session.append([said("kept")])
+        assert [m.text for m in session.messages] == ["kept"]
+        assert [m.text for m in await store.read(session.id)] == ["kept"]
+        await session.close()
+
+
+async def test_appends_in_flight_fail_together_and_leave_no_gap(tmp_path: Path) -> None:
+    path = tmp_path / "s" / "sessions.db"
+    async with open_sessions(path, SystemClock(), RandomIds()) as store:
+        session = await store.open(KEY)
+        blocker = refuse_messages(path)
+        three = [asyncio.ensure_future(session.append([said(str(i))])) for i in range(3)]
+        await asyncio.sleep(0)
+        assert len(session.messages) == 3
+        three[0].cancel()
+        ends = await asyncio.gather(*three, return_exceptions=True)
+        assert [type(end) for end in ends] == [asyncio.CancelledError, StoreError, StoreError]
+        assert list(session.messages) == []
+        blocker.execute("drop trigger full")
+        await asyncio.gather(*(session.append([said(text)]) for text in ("one", "two")))
+        assert blocker.execute("select seq from messages order by seq").fetchall() == [(0,), (1,)]
+        blocker.close()
+        await session.close()
+
+
+async def test_an_append_that_waits_when_the_store_closes_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "s" / "sessions.db"
+    async with open_sessions(path, SystemClock(), RandomIds()) as store:
+        session = await store.open(KEY)
+        waiting = asyncio.ensure_future(session.append([said("one")]))
+        await asyncio.sleep(0)
+        await session.close()
+    await waiting
+    async with open_sessions(path, SystemClock(), RandomIds()) as store:
+        assert [m.text for m in await store.read(session.id)] == ["one"]
+
+
+async def test_broken_text_does_not_stop_a_session(sessions: SqliteSessions) -> None:
+    session = await sessions.open(KEY)
+    await asyncio.wait_for(session.append([said("half \ud83d")]), 5)
+    with pytest.raises(StoreError, match="cannot be stored") as caught:
+        await session.append([said("x", id="\ud83d")])
+    assert caught.value.hint
+    calls = (ToolCall(id="c1", name="half_\ud83d", arguments={}),)
+    await asyncio.wait_for(session.intend([Message(id="a", role="assistant", calls=calls)], calls), 5)
+    assert [m.text for m in await sessions.read(session.id)] == ["half \ufffd", ""]
+    assert [line.title for line in await sessions.list()] == ["half \ufffd"]
+    await session.close()
+
+
+async def test_values_that_no_database_holds_are_an_error_and_not_a_hang(sessions: SqliteSessions) -> None:
+    session = await sessions.open(SessionKey(agent="a", person="\ud83d"))
+    with pytest.raises(StoreError, match=r"sessions\.db"):
+        await asyncio.wait_for(session.append([said("x")]), 5)
+    assert list(session.messages) == []
+    await session.close()
+
+
+def test_a_folder_of_locks_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "locks").touch()
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(StoreError, match="locks") as caught:
+        SqliteSessions(tmp_path / "sessions.db", SystemClock(), RandomIds())
+    assert caught.value.hint
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 async def test_another_process_is_named_by_its_pid(sessions: SqliteSessions, tmp_path: Path) -> None:
     session = await sessions.open(KEY)
     await session.append([said("one")])
@@ -154,18 +243,32 @@ async def test_a_file_of_a_newer_version_is_refused(sessions: SqliteSessions, tm
     assert caught.value.code == "store.newer"
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"[]",
+        b"7",
+        b"null",
+        b"{}",
+        b'{"v": 1}',
+        b"\xff",
+        b'{"v": 1, "id": "m", "role": "user", "parts": [{"type": "file", "name": "a", "media_type": "b", "data": "x"}]}',
+    ],
+)
 async def test_a_damaged_message_is_named_and_other_sessions_can_be_read(
-    sessions: SqliteSessions, tmp_path: Path
+    sessions: SqliteSessions, tmp_path: Path, body: bytes
 ) -> None:
     bad, good = await sessions.open(KEY), await sessions.open(KEY)
     for session in (bad, good):
         await session.append([said("x")])
         await session.close()
     connection = apsw.Connection(str(tmp_path / "state" / "sessions.db"))
-    connection.execute("update messages set body = x'7b' where session_id = ?", (bad.id,))
+    connection.execute("update messages set body = ? where session_id = ?", (body, bad.id))
     connection.close()
-    with pytest.raises(StoreError, match=bad.id):
+    with pytest.raises(StoreError, match=bad.id) as caught:
         await sessions.open(SessionKey(agent="a", id=bad.id))
+    assert caught.value.hint
     assert len(await sessions.read(good.id)) == 1
 
 

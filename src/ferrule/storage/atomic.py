@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from ..types.errors import StoreError
@@ -20,7 +21,9 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
     its mode and owner unless `mode` is given; a new one gets `mode`, or 0600.
 
     Raises:
-        StoreError: it was not written; the old content stands. Names the path and the cause.
+        StoreError: it was not written and the old content stands, or it was
+            written and a power failure could undo that; the text says which,
+            and names the path and the cause.
     """
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f"{PREFIX}{os.getpid()}-{secrets.token_hex(4)}{SUFFIX}")
@@ -37,11 +40,19 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
         finally:
             os.close(descriptor)
         os.replace(temporary, target)
-        sync_folder(target.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # what kept us from writing may keep us from removing: the first cause is told
+            temporary.unlink(missing_ok=True)
         raise StoreError(
             f"{path} could not be written: {error.strerror}", hint="free space or correct the permissions, then repeat"
+        ) from error
+    try:
+        sync_folder(target.parent)
+    except OSError as error:
+        raise StoreError(
+            f"{path} was written, but the old content may come back after a power failure:"
+            f" the folder {target.parent} could not be put on disk: {error.strerror}",
+            hint="check the disk and the permissions of the folder, then repeat",
         ) from error
 
 

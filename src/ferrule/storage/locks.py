@@ -39,25 +39,22 @@ class FileLock:
 
         Raises:
             LockHeld: it is still held by somebody else.
-            StoreError: the lock file cannot be made.
+            StoreError: the lock file cannot be made, locked or written.
         """
         try:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise StoreError(f"the lock {self._path} cannot be made: {error.strerror}") from error
-        end = time.monotonic() + self._timeout_s
-        while True:
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() >= end:
-                    holder = _holder(descriptor)
-                    os.close(descriptor)
-                    raise LockHeld(self._path, holder) from None
-                time.sleep(0.01)
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+                self._wait(descriptor)
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+            except BaseException:
+                os.close(descriptor)
+                raise
+        except OSError as error:
+            raise StoreError(
+                f"the lock {self._path} cannot be made: {error.strerror}",
+                hint="free space or correct the permissions, then repeat",
+            ) from error
         self._descriptor = descriptor
 
     def release(self) -> None:
@@ -65,6 +62,18 @@ class FileLock:
         if self._descriptor is not None:
             descriptor, self._descriptor = self._descriptor, None
             os.close(descriptor)
+
+    def _wait(self, descriptor: int) -> None:
+        end = time.monotonic() + self._timeout_s
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= end:
+                    raise LockHeld(self._path, _holder(descriptor)) from None
+                time.sleep(0.01)
+            else:
+                return
 
     def __enter__(self) -> FileLock:
         """Take the lock."""

@@ -10,7 +10,7 @@ import orjson
 
 from ..ports.clock import Clock, Ids
 from ..ports.session import SessionFacts, SessionKey
-from ..types.codec import message_from_dict, message_to_dict
+from ..types.codec import clean, message_from_dict, message_to_dict
 from ..types.errors import SessionBusy, StoreError
 from ..types.messages import Message
 from ..types.tools import ToolCall
@@ -49,9 +49,8 @@ class SqliteSessions:
     """All sessions of one file."""
 
     def __init__(self, path: Path, clock: Clock, ids: Ids) -> None:
+        self._locks = _lock_folder(path)
         self._database = Database(path, MIGRATIONS)
-        self._locks = path.parent / "locks"
-        self._locks.mkdir(mode=0o700, exist_ok=True)
         self._clock = clock
         self._ids = ids
         self._closed = False
@@ -199,14 +198,14 @@ class SqliteSession:
             return
         was_new, begin = self._is_new, len(self._messages)
         statements = self._statements(messages, calls, begin)
-        self._messages.extend(messages)  # a second append must find its place before this one is on disk
-        self._is_new = False
-        try:
-            await self._database.write(statements)
-        except StoreError:
+
+        def forget() -> None:
             del self._messages[begin:]
             self._is_new = was_new
-            raise
+
+        self._messages.extend(messages)  # a second append must find its place before this one is on disk
+        self._is_new = False
+        await self._database.write(statements, undo=forget)
 
     def _statements(self, messages: Sequence[Message], calls: Sequence[ToolCall], begin: int) -> list[Statement]:
         facts, now = self._facts, self._clock.now_ms()
@@ -215,15 +214,13 @@ class SqliteSession:
         if self._is_new:
             row = (facts.id, facts.agent, *who, "", facts.created_ms, facts.changed_ms)
             out.append(Statement(_NEW, [row]))
-        rows = [
-            (facts.id, begin + i, *who, orjson.dumps(message_to_dict(message))) for i, message in enumerate(messages)
-        ]
+        rows = [(facts.id, begin + i, *who, _encoded(facts.id, message)) for i, message in enumerate(messages)]
         if rows:
             out.append(Statement(_ADD, rows))
         if calls:
-            out.append(Statement(_INTEND, [(facts.id, call.id, *who, call.name, now) for call in calls]))
+            out.append(Statement(_INTEND, [(facts.id, call.id, *who, clean(call.name), now) for call in calls]))
         title = next((message.text for message in messages if message.role == "user"), "")
-        out.append(Statement(_TOUCH, [(now, " ".join(title.split())[:TITLE_CHARS], facts.id)]))
+        out.append(Statement(_TOUCH, [(now, clean(" ".join(title.split())[:TITLE_CHARS]), facts.id)]))
         return out
 
 
@@ -257,10 +254,42 @@ def _listed(row: Row) -> SessionFacts:
     return SessionFacts(**values)  # type: ignore[arg-type]  # the strict table holds these types
 
 
+def _lock_folder(path: Path) -> Path:
+    """Make the folder of locks beside a file of sessions, before the file is opened."""
+    folder = path.parent / "locks"
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"the folder {folder} cannot be made: {error.strerror}",
+            hint="free space, correct the permissions, or move away what has its name",
+        ) from error
+    return folder
+
+
+def _encoded(session_id: str, message: Message) -> bytes:
+    try:
+        return orjson.dumps(message_to_dict(message))
+    except TypeError as error:  # half a character in an id, or an argument that is no JSON
+        raise StoreError(
+            f"message {message.id!r} of session {session_id!r} cannot be stored: {error}",
+            hint="ids must be valid text, and arguments JSON values",
+        ) from error
+
+
 def _decoded(session_id: str, body: object) -> Message:
     try:
-        return message_from_dict(orjson.loads(body))  # type: ignore[arg-type]  # the column is a blob
-    except orjson.JSONDecodeError as error:
-        raise StoreError(
-            f"a message of session {session_id!r} is damaged: {error}", hint="restore a backup", code="session.damaged"
-        ) from error
+        document = orjson.loads(body)  # type: ignore[arg-type]  # the column is a blob
+        if not isinstance(document, dict):
+            raise ValueError("it is no JSON object")
+        return message_from_dict(document)
+    except ValueError as error:  # no JSON, or no base64 in a part
+        raise _damaged(session_id, error) from error
+    except StoreError as error:
+        raise _damaged(session_id, error, error.hint) from error
+
+
+def _damaged(session_id: str, cause: object, hint: str | None = None) -> StoreError:
+    text = f"a message of session {session_id!r} cannot be read: {cause}"
+    return StoreError(text, hint=hint or "restore a backup", code="session.damaged")

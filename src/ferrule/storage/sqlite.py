@@ -36,6 +36,15 @@ class Statement:
     rows: Sequence[Row]
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A write that the next commit takes along."""
+
+    statements: Sequence[Statement]
+    undo: Callable[[], None]
+    done: asyncio.Future[None]
+
+
 class Database:
     """A connection that belongs to one event loop."""
 
@@ -46,21 +55,26 @@ class Database:
             StoreError: it is readable by others, no database, damaged, of a newer version, or cannot be written.
         """
         self.path = path
-        self._pending: list[tuple[Sequence[Statement], asyncio.Future[None]]] = []
+        self._pending: list[Waiting] = []
         self._connection = self._guarded(lambda: _connect(path, migrations))
 
-    async def write(self, statements: Sequence[Statement]) -> None:
+    async def write(self, statements: Sequence[Statement], undo: Callable[[], None]) -> None:
         """Run statements in one transaction with everything else of this loop iteration.
 
         Returns when the transaction is on disk. A caller that is cancelled
-        does not undo what others wrote with it.
+        does not undo what others wrote with it, nor what it wrote itself.
+
+        Args:
+            undo: Called when the transaction failed, whether or not somebody
+                still awaits it: the last write's first, before anything new
+                can be written.
 
         Raises:
             StoreError: nothing of the transaction was written.
         """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
-        self._pending.append((statements, done))
+        self._pending.append(Waiting(statements, undo, done))
         if len(self._pending) == 1:
             loop.call_soon(self._flush)
         await done
@@ -84,21 +98,25 @@ class Database:
         if not batch:  # `close` was quicker
             return
         failure = self._commit(batch)
-        for _, done in batch:
-            if done.done():  # its caller was cancelled
+        if failure is not None:
+            for waiting in reversed(batch):
+                waiting.undo()
+        for waiting in batch:
+            if waiting.done.done():  # its caller was cancelled
                 continue
             if failure is None:
-                done.set_result(None)
+                waiting.done.set_result(None)
             else:
-                done.set_exception(failure)
+                waiting.done.set_exception(failure)
 
-    def _commit(self, batch: list[tuple[Sequence[Statement], asyncio.Future[None]]]) -> StoreError | None:
+    def _commit(self, batch: Sequence[Waiting]) -> StoreError | None:
         try:
             with self._connection:
-                for statements, _ in batch:
-                    for statement in statements:
+                for waiting in batch:
+                    for statement in waiting.statements:
                         self._connection.executemany(statement.sql, statement.rows)
-        except apsw.Error as error:
+        # Values that SQLite cannot hold (half a character, 2**63) end the wait of all as a full disk does.
+        except (apsw.Error, ValueError, TypeError, OverflowError) as error:
             return _failure(self.path, error)
         return None
 
