@@ -1,9 +1,10 @@
-"""Patterns over relative paths: ``*`` within a name, ``**`` over folders, ``?``, ``[...]``."""
+"""Patterns over relative paths: ``*`` and ``?`` within a name, ``**`` over folders, ``[...]`` for one sign."""
 
 from __future__ import annotations
 
-import fnmatch
 import re
+
+_PIECE = re.compile(r"\*+|\?|\[!?\]?[^\]]*\]|[^*?\[]+|\[")
 
 
 def compile_glob(pattern: str) -> re.Pattern[str]:
@@ -11,14 +12,33 @@ def compile_glob(pattern: str) -> re.Pattern[str]:
 
     >>> bool(compile_glob("**/*.py").match("a/b.py")), bool(compile_glob("*.py").match("a/b.py"))
     (True, False)
+    >>> bool(compile_glob("a?b").match("a/b")), bool(compile_glob("a[!x]b").match("a/b"))
+    (False, False)
     """
     parts = pattern.removeprefix("./").split("/")
     out = ""
     for i, part in enumerate(parts):
         last = i == len(parts) - 1
         if part == "**":
-            out += "(?:.*)" if last else "(?:[^/]+/)*"
+            out += ".*" if last else "(?:[^/]+/)*"
         else:
-            translated = fnmatch.translate(part).removeprefix("(?s:").removesuffix(")\\Z")
-            out += translated.replace(".*", "[^/]*") + ("" if last else "/")
+            out += "".join(map(_translated, _PIECE.findall(part))) + ("" if last else "/")
     return re.compile(f"(?s:{out})\\Z")
+
+
+def _translated(piece: str) -> str:
+    if piece.startswith("*"):
+        return "[^/]*"
+    if piece == "?":
+        return "[^/]"
+    if piece.startswith("[") and len(piece) > 2:
+        inside = piece[1:-1]
+        no = inside.startswith("!")
+        signs = re.sub(r"([\\\[\]^&~|])", r"\\\1", inside.removeprefix("!") if no else inside)
+        one = f"(?!/)[{'^' if no else ''}{signs}]"
+        try:
+            re.compile(one)
+        except re.error:  # a range that runs backwards: then the signs stand for themselves
+            return re.escape(piece)
+        return one
+    return re.escape(piece)

@@ -76,7 +76,7 @@ def replaced(text: str, arguments: EditArguments) -> str:
         raise ToolError("`old` is empty; to create a file use file_write", code="edit.empty")
     if "\r\n" in text and "\r\n" not in old:
         old, new = old.replace("\n", "\r\n"), new.replace("\r\n", "\n").replace("\n", "\r\n")
-    count = text.count(old)
+    count = len(_lines_of(text, old))
     if count == 1:
         return text.replace(old, new)
     if count > 1:
@@ -90,7 +90,7 @@ def _lines_of(text: str, old: str) -> list[int]:
     at = text.find(old)
     while at >= 0:
         lines.append(text.count("\n", 0, at) + 1)
-        at = text.find(old, at + len(old))
+        at = text.find(old, at + 1)  # also where it overlaps itself: which one is meant?
     return lines
 
 
