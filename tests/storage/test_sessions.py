@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -320,3 +321,17 @@ async def test_a_lock_of_a_dead_process_is_free(tmp_path: Path) -> None:
         await session.close()
         (path.parent / "locks" / f"{session.id}.lock").write_text("999999")
         await (await store.open(SessionKey(agent="a", id=session.id))).close()
+
+
+def test_an_agent_killed_at_any_moment_loses_nothing_and_leaves_nothing_behind() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "benches.soak.crash_sessions", "--seeds", "0:10"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    counted = json.loads(done.stdout)
+    assert counted.pop("acknowledged") > 0
+    assert counted == {"kills": 10, "lost": 0, "failed_starts": 0, "left_behind": 0}, done.stderr
+    assert done.returncode == 0
