@@ -57,24 +57,23 @@ def test_a_path_that_cannot_be_is_an_error_with_its_name(tmp_path: Path, path: s
 
 
 @contextmanager
-def as_nobody() -> Iterator[None]:
-    """Run without the rights of root, who may read everything."""
-    user = os.geteuid()
-    if user == 0:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(user)
+def folder_of_nobody() -> Iterator[Path]:
+    """Give a folder, and run without the rights of root, who may do everything."""
+    users = os.getresuid()
+    with TemporaryDirectory() as name:
+        if users[1] == 0:
+            os.chown(name, 65534, -1)
+            os.setresuid(65534, 65534, 0)
+        try:
+            yield Path(name)
+        finally:
+            os.setresuid(*users)
 
 
 def test_a_file_that_was_replaced_but_perhaps_not_for_good_is_not_called_unwritten() -> None:
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        if os.geteuid() == 0:
-            os.chown(folder, 65534, -1)
+    with folder_of_nobody() as folder:
         folder.chmod(0o300)  # entries can be made, the folder itself cannot be opened
-        with as_nobody(), pytest.raises(StoreError, match="was written, but") as caught:
+        with pytest.raises(StoreError, match="was written, but") as caught:
             write_atomic(folder / "a", b"new")
         folder.chmod(0o700)
         assert "power" in str(caught.value)
@@ -83,13 +82,33 @@ def test_a_file_that_was_replaced_but_perhaps_not_for_good_is_not_called_unwritt
         assert (folder / "a").read_bytes() == b"new"
 
 
-def test_rests_of_dead_writers_are_removed_and_those_of_living_ones_stay(tmp_path: Path) -> None:
-    (tmp_path / ".ferrule-999999999-ab.tmp").touch()
-    (tmp_path / ".ferrule-x-ab.tmp").touch()
-    (tmp_path / f".ferrule-{os.getpid()}-ab.tmp").touch()
-    (tmp_path / ".ferrule-1-ab.tmp").touch()
-    assert remove_leftovers(tmp_path) == 2
-    assert sorted(os.listdir(tmp_path)) == sorted([".ferrule-1-ab.tmp", f".ferrule-{os.getpid()}-ab.tmp"])
+def test_a_folder_that_may_not_be_changed_is_an_error() -> None:
+    with folder_of_nobody() as folder:
+        write_atomic(folder / "a", b"old")
+        folder.chmod(0o500)
+        with pytest.raises(StoreError, match="could not be written"):
+            write_atomic(folder / "a", b"new")
+        assert (folder / "a").read_bytes() == b"old"
+        folder.chmod(0o700)
+
+
+def test_a_file_keeps_its_owner(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.touch()
+    if os.geteuid() == 0:  # only root may give files away
+        os.chown(path, 65534, 65534)
+    before = path.stat()
+    write_atomic(path, b"x")
+    assert (path.stat().st_uid, path.stat().st_gid) == (before.st_uid, before.st_gid)
+
+
+def test_rests_of_dead_writers_are_removed_and_those_of_living_ones_stay() -> None:
+    with folder_of_nobody() as folder:
+        mine, of_root = f".ferrule-{os.getpid()}-ab.tmp", ".ferrule-1-ab.tmp"
+        for name in (".ferrule-999999999-ab.tmp", ".ferrule-x-ab.tmp", mine, of_root):
+            (folder / name).touch()
+        assert remove_leftovers(folder) == 2
+        assert sorted(os.listdir(folder)) == sorted([of_root, mine])
 
 
 def test_a_held_lock_names_its_holder(tmp_path: Path) -> None:

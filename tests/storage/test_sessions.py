@@ -17,6 +17,7 @@ import pytest
 from ferrule.core.system_clock import RandomIds, SystemClock
 from ferrule.ports.session import SessionKey, SessionStore
 from ferrule.storage.sessions import SqliteSessions, open_sessions
+from ferrule.storage.sqlite import Database
 from ferrule.testing.clock import SequenceIds
 from ferrule.testing.contracts.memory import MemoryStoreContract
 from ferrule.testing.contracts.session import KEY, SessionStoreContract, said
@@ -242,6 +243,15 @@ async def test_a_file_of_a_newer_version_is_refused(sessions: SqliteSessions, tm
     with pytest.raises(StoreError, match="newer") as caught:
         SqliteSessions(path, SystemClock(), RandomIds())
     assert caught.value.code == "store.newer"
+
+
+async def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "some.db"
+    with pytest.raises(StoreError, match=r"some\.db"):
+        Database(path, ("create table one (a); create table one (a);",))
+    database = Database(path, ("create table one (a)",))
+    assert database.read("select * from one") == []
+    await database.close()
 
 
 @pytest.mark.parametrize(

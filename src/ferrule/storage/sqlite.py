@@ -198,8 +198,6 @@ def _failure(path: Path, error: Exception) -> StoreError:
         apsw.ReadOnlyError: "correct the permissions of the file and its folder",
         apsw.CantOpenError: "correct the permissions of the file and its folder",
     }
-    if isinstance(error, StoreError):
-        return error
     cause = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     hint = next((text for kind, text in hints.items() if isinstance(error, kind)), "check the disk and the permissions")
     return StoreError(f"{path}: {cause}", hint=hint)
