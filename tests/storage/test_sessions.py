@@ -162,6 +162,21 @@ async def test_an_append_that_waits_when_the_store_closes_is_written(tmp_path: P
         assert [m.text for m in await store.read(session.id)] == ["one"]
 
 
+async def test_an_intent_alone_is_kept_too_and_closing_twice_is_safe(tmp_path: Path) -> None:
+    calls = (ToolCall(id="c1", name="shell", arguments={}),)
+    path = tmp_path / "s" / "sessions.db"
+    store = SqliteSessions(path, SystemClock(), RandomIds())
+    session = await store.open(KEY)
+    await session.append([said("go"), Message(id="a", role="assistant", calls=calls)])
+    await session.intend([], calls)
+    await session.close()
+    again = await store.open(SessionKey(agent="default", id=session.id))
+    assert [call.id for call in again.interrupted] == ["c1"]
+    await again.close()
+    await store.close()
+    await store.close()
+
+
 async def test_broken_text_does_not_stop_a_session(sessions: SqliteSessions) -> None:
     session = await sessions.open(KEY)
     await asyncio.wait_for(session.append([said("half \ud83d")]), 5)
