@@ -35,8 +35,9 @@ from ferrule.core.system_clock import RandomIds, SystemClock
 from ferrule.core.tool_decorator import tool
 from ferrule.ports.session import Session, SessionKey
 from ferrule.storage.sessions import SqliteSessions, open_sessions
-from ferrule.testing.gates import allow_all
+from ferrule.testing.gates import TableGate
 from ferrule.testing.scripted import ask, call, say
+from ferrule.types.access import Allow, Deny
 from ferrule.types.completion import ProviderEvent, Request
 from ferrule.types.errors import FerruleError
 
@@ -76,7 +77,8 @@ def agent_over(session: Session, acknowledge: Acknowledge) -> Agent:
         await asyncio.sleep(0.0005)
         return f"did {number}"
 
-    return Agent(Model(), gate=allow_all(), tools=[effect], session=session)
+    gate = TableGate({"effect": Allow(rule="soak")}, default=Deny(rule="soak", reason="only its own tool"))
+    return Agent(Model(), gate=gate, tools=[effect], session=session)
 
 
 async def reopened(store: SqliteSessions) -> Session:
