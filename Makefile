@@ -24,12 +24,9 @@ nightly:          ## the large counts: every property test with many more exampl
 	@sh ci/setup.sh test
 	@HYPOTHESIS_PROFILE=nightly $(PY) -m pytest -q -n2 --timeout=3600
 
-bench:            ## BENCH='soak.crash_config --seeds 200': a measuring program of benches/, by name
+bench:            ## the comparison table, or BENCH='soak.crash_config --seeds 200': a program of benches/ by name
 	@sh ci/setup.sh test
-	@if [ -n "$(BENCH)" ]; then $(PY) -m benches.$(BENCH); else \
-		echo "name one: make bench BENCH=..."; \
-		find benches -name '*.py' ! -name '__init__.py' | sed 's|benches/|  |; s|/|.|g; s|[.]py$$||' | sort; \
-	fi
+	@$(PY) -m benches.$(if $(BENCH),$(BENCH),table --install)
 
 docs:             ## run every block of the documents
 	@sh ci/setup.sh test

@@ -12,6 +12,7 @@ import asyncio
 import difflib
 import logging
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
@@ -52,6 +53,10 @@ class Surroundings(Protocol):
 
     def pump(self, call_id: str) -> Pump:
         """Return what shows a running tool's output."""
+        ...
+
+    def waiting(self) -> AbstractContextManager[None]:
+        """Stop the turn's clock while a person is asked."""
         ...
 
     def reserve_call(self) -> ToolResult | None:
@@ -166,7 +171,8 @@ class Dispatcher:
             principals=request.principals,
             expires_ms=request.expires_ms,
         )
-        answer = await self._with.asking.ask(request)
+        with turn.waiting():
+            answer = await self._with.asking.ask(request)
         turn.emit(ApprovalAnswered, approval_id=request.id, answer=answer.answer, by=answer.by, source=answer.source)
         if answer.answer == "deny":
             turn.denied(f"approval.{answer.source}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal
 
 from ..ports.handles import Pump
@@ -40,6 +41,10 @@ class HandCall:
             self.emit(ToolOutput, call_id=call_id, stream=stream, text=clean)
 
         return show
+
+    def waiting(self) -> AbstractContextManager[None]:
+        """A person's own call has no clock to stop."""
+        return nullcontext()
 
     def reserve_call(self) -> ToolResult | None:
         """A person's own call counts against no limit."""

@@ -86,8 +86,9 @@ async def ask_model(turn: AskingTurn) -> Asked:
     Raises:
         ProviderError: it did not answer, or in a way that asking again cannot mend.
     """
-    options = turn.parts.options
-    for attempt in range(1, options.attempts + 1):
+    options, attempt = turn.parts.options, 0
+    while True:
+        attempt += 1
         request_id = options.ids.new("req")
         try:
             with bound("request", request_id):
@@ -95,12 +96,11 @@ async def ask_model(turn: AskingTurn) -> Asked:
                 return await _ask_once(turn, request_id)
         except ProviderError as error:
             delay = _delay(error, attempt)
-            if not error.retryable or attempt == options.attempts or delay > LONGEST_WAIT_S:
+            if not error.retryable or attempt >= options.attempts or delay > LONGEST_WAIT_S:
                 raise
             log.warning("request %s failed, asking again in %.1f s: %s", request_id, delay, error)
             turn.emit(Notice, code="provider.retry", text=f"{error}; asking again in {delay:.0f} s")
             await options.clock.sleep(delay)
-    raise AssertionError("the last attempt returns or raises")
 
 
 def _delay(error: ProviderError, attempt: int) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -254,6 +255,21 @@ class Turn:
             self.emit(ToolOutput, call_id=call_id, stream=stream, text=self._clean(text))
 
         return show
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Stop the turn's clock while a person is asked."""
+        deadline, loop = self.deadline, asyncio.get_running_loop()
+        when = None if deadline is None else deadline.when()
+        if deadline is None or when is None:  # no limit, or another question has stopped it already
+            yield
+            return
+        left = when - loop.time()
+        deadline.reschedule(None)
+        try:
+            yield
+        finally:
+            deadline.reschedule(loop.time() + left)
 
     def reserve_call(self) -> ToolResult | None:
         """Count one call; a result says that the limit is reached."""
