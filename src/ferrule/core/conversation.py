@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ..ports.session import Session
+from ..types.codec import clean
 from ..types.messages import Message, tool_message
 from ..types.tools import ToolCall, ToolResult
 from .history import NO_RESULT, valid_history
@@ -50,8 +51,11 @@ class Conversation:
 
     def unique(self, call: ToolCall, fallback: str) -> ToolCall:
         """Return the call with an id that no other call of the session has."""
-        if not call.id or call.id in self._call_ids:
-            call = replace(call, id=fallback)
+        wanted = clean(call.id)
+        if not wanted or wanted in self._call_ids:
+            wanted = fallback
+        if wanted != call.id:
+            call = replace(call, id=wanted)
         self._call_ids.add(call.id)
         return call
 
@@ -80,9 +84,10 @@ class Conversation:
         Raises:
             StoreError: nothing was written; the call must not run.
         """
-        await self._settle_early()
-        batch, self._pending = self._pending, []
+        batch: list[Message] = []
         try:
+            await self._settle_early()
+            batch, self._pending = self._pending, []
             await undisturbed(self.session.intend(batch, [call]))
         except Exception:  # as above
             self._pending = batch + self._pending
@@ -99,11 +104,15 @@ class Conversation:
             self._timer = None
         if self._early is not None:
             early, self._early = self._early, None
-            await asyncio.shield(early)
+            await undisturbed(_outcome(early))
 
     def _reset(self) -> None:
         self._messages = list(self.session.messages)
         self._pending = []
+
+
+async def _outcome(task: asyncio.Task[None]) -> None:
+    await task
 
 
 async def undisturbed(work: Coroutine[Any, Any, T]) -> T:

@@ -32,10 +32,11 @@ SET = {
     "GIT_CONFIG_KEY_2": "protocol.ext.allow",
     "GIT_CONFIG_VALUE_2": "never",
 }
-"""Quiet, never interactive; and a repository's own config cannot name programs for git to run while it reads."""
+"""Quiet, never interactive; what a repository's config could make `git status` run (monitor, hooks) is off."""
 
 GRACE_S = 0.5
 DRAIN_S = 0.2
+LOOK_S = 0.05
 PIECE = 65_536
 
 
@@ -146,12 +147,20 @@ async def _feed(stdin: asyncio.StreamWriter, data: bytes) -> None:
 
 
 async def _ended(process: asyncio.subprocess.Process, timeout_s: float) -> bool:
-    """Wait for the program itself, not for what it left behind; False when time ran out."""
+    """Wait for the program itself, not for what it left behind; False when time ran out.
+
+    `Process.wait` also waits for the pipes, which a child left behind holds
+    open; so the exit itself is looked for now and then.
+    """
+    closed = asyncio.ensure_future(process.wait())
     try:
         async with asyncio.timeout(timeout_s):
-            await process.wait()
+            while process.returncode is None:
+                await asyncio.wait([closed], timeout=LOOK_S)
     except TimeoutError:
         return False
+    finally:
+        closed.cancel()
     return True
 
 
@@ -160,7 +169,7 @@ async def _kill_group(process: asyncio.subprocess.Process) -> None:
     _signal_group(process.pid, signal.SIGTERM)
     await _ended(process, GRACE_S)
     _signal_group(process.pid, signal.SIGKILL)
-    await process.wait()
+    await _ended(process, GRACE_S)
 
 
 async def _clean_up(process: asyncio.subprocess.Process, work: asyncio.Future[None]) -> None:

@@ -105,7 +105,7 @@ async def _read_at(descriptor: int, wanted: int, offset: int, *, is_device: bool
 
 def _write_whole(place: Place, data: bytes, *, create: bool) -> FileFacts:
     mode = _mode_to_keep(place, create=create)
-    temporary = f".{place.name[:200]}.{secrets.token_hex(6)}.tmp"
+    temporary = f".{secrets.token_hex(8)}.tmp"  # short: the name itself may be as long as names can be
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, 0o600 if mode is not None else 0o666, dir_fd=place.folder)
     try:

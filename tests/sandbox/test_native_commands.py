@@ -1,0 +1,129 @@
+"""Programs: no shell where none is needed, no secrets, no survivors."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from ferrule.policy.agent_policy import policy_of
+from ferrule.ports.handles import CommandOutcome, CommandRequest
+from ferrule.sandbox.commands import NativeCommands
+from ferrule.types.access import Level
+from ferrule.types.errors import PolicyDenied, ToolError
+
+
+async def run(place: Path, line: str, *, level: Level = "full", **more: object) -> CommandOutcome:
+    commands = NativeCommands(policy_of(level=level, workspace=str(place)))
+    return await commands.run(CommandRequest(line=line, **more))  # type: ignore[arg-type]  # tests name real fields
+
+
+def marked(mark: str) -> list[str]:
+    """List the processes that have a mark in their command line."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and mark.encode() in (entry / "cmdline").read_bytes():
+                found.append(entry.name)
+        except OSError:
+            continue
+    return [pid for pid in found if pid != str(os.getpid())]
+
+
+async def test_a_plain_command_runs_without_a_shell_and_others_say_that_they_had_one(tmp_path: Path) -> None:
+    plain = await run(tmp_path, "echo 'a  b'")
+    assert (plain.stdout, plain.exit_code, plain.shell) == ("a  b\n", 0, False)
+    shell = await run(tmp_path, "echo a; echo b >&2; exit 3")
+    assert (shell.stdout, shell.stderr, shell.exit_code, shell.shell) == ("a\n", "b\n", 3, True)
+
+
+async def test_only_listed_variables_reach_a_child(tmp_path: Path) -> None:
+    before = dict(os.environ)
+    os.environ["CANARY_KEY"] = "canary-1"
+    try:
+        leaks = subprocess.run(["env"], capture_output=True, text=True, check=True)
+        assert "canary-1" in leaks.stdout
+        assert "canary-1" not in (await run(tmp_path, "env")).stdout
+    finally:
+        del os.environ["CANARY_KEY"]
+    assert dict(os.environ) == before
+
+
+async def test_running_out_of_time_ends_the_whole_group(tmp_path: Path) -> None:
+    outcome = await run(tmp_path, "sh -c 'sleep 61.217' & sleep 61.217", timeout_s=0.3)
+    assert (outcome.timed_out, outcome.exit_code) == (True, None)
+    assert marked("61.217") == []
+
+
+async def test_a_child_left_behind_does_not_hold_up_the_answer(tmp_path: Path) -> None:
+    outcome = await run(tmp_path, "sleep 62.31 & echo started", timeout_s=20)
+    assert (outcome.stdout, outcome.timed_out) == ("started\n", False)
+    assert outcome.duration_ms < 5_000
+    assert marked("62.31") == []
+
+
+async def test_cancelling_ends_the_whole_group(tmp_path: Path) -> None:
+    task = asyncio.ensure_future(run(tmp_path, "sh -c 'sleep 63.41'; true"))
+    while not marked("63.41"):
+        await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert marked("63.41") == []
+
+
+async def test_output_is_shown_as_it_comes_and_bounded_in_the_end(tmp_path: Path) -> None:
+    shown: list[str] = []
+
+    async def pump(stream: Literal["stdout", "stderr"], text: str) -> None:
+        shown.append(text)
+
+    commands = NativeCommands(policy_of(level="full", workspace=str(tmp_path)))
+    request = CommandRequest(line="head -c 400000 /dev/zero", max_output=300)
+    outcome = await commands.run(request, pump=pump)
+    assert outcome.stdout_bytes == sum(map(len, shown)) == 400_000
+    assert len(outcome.stdout) < 500
+
+
+async def test_input_is_passed_and_a_program_need_not_take_it(tmp_path: Path) -> None:
+    assert (await run(tmp_path, "cat", stdin=b"hello")).stdout == "hello"
+    assert (await run(tmp_path, "true", stdin=b"x" * 1_000_000)).exit_code == 0
+    assert (await run(tmp_path, "cat")).stdout == ""
+
+
+async def test_a_command_runs_inside_the_workspace_or_not_at_all(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "out").symlink_to("/etc")
+    assert (await run(tmp_path, "pwd", cwd="sub")).stdout.strip() == str(tmp_path / "sub")
+    for cwd in ("/etc", "out"):
+        with pytest.raises(PolicyDenied):
+            await run(tmp_path, "pwd", cwd=cwd)
+    with pytest.raises(ToolError, match="none"):
+        await run(tmp_path, "pwd", cwd="none")
+
+
+async def test_what_cannot_be_started_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ToolError, match="no-such-program"):
+        await run(tmp_path, "no-such-program")
+    (tmp_path / "bad").write_text("no program")
+    (tmp_path / "bad").chmod(0o755)
+    with pytest.raises(ToolError, match="started"):
+        await run(tmp_path, "./bad")
+    with pytest.raises(PolicyDenied):
+        await run(tmp_path, "ls", level="read_only")
+
+
+async def test_a_repository_cannot_make_git_run_a_program_while_it_reads(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / "p").write_text(f"#!/bin/sh\ntouch {tmp_path}/P\n")
+    (tmp_path / "p").chmod(0o755)
+    subprocess.run(["git", "-C", str(tmp_path), "config", "core.fsmonitor", str(tmp_path / "p")], check=True)
+    subprocess.run(["git", "-C", str(tmp_path), "status"], capture_output=True, check=False)
+    assert (tmp_path / "P").exists()
+    (tmp_path / "P").unlink()
+    assert (await run(tmp_path, "git status")).exit_code == 0
+    assert not (tmp_path / "P").exists()
