@@ -57,7 +57,8 @@ def test_a_warning_is_an_error() -> None:
 
 
 NESTED_INI = (
-    "[pytest]\naddopts = --import-mode=importlib -p no:cacheprovider\nmarkers =\n    needs(*names): real parts\n    alone: itself\n"
+    "[pytest]\naddopts = --import-mode=importlib -p no:cacheprovider\n"
+    "markers =\n    needs(*names): real parts\n    alone: itself\n"
 )
 IDLE = {
     "test_skip.py": "import pytest\n@pytest.mark.skip\ndef test_a(): assert 0\n",
