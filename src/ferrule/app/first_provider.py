@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
+from urllib.parse import urlsplit, urlunsplit
 
 import orjson
 
@@ -59,8 +60,14 @@ def first_provider(environ: Mapping[str, str]) -> FirstProvider:
         adapter="openai",
         settings=settings,
         source=source,
-        explanation=f"found {source}: messages would go to {settings['base_url']} ({named}), which may cost money",
+        explanation=f"found {source}: messages would go to {shown(base or OPENAI)} ({named}), which may cost money",
     )
+
+
+def shown(base_url: str) -> str:
+    """Return an address as people may see it: without user part, path and query, which may hold a key."""
+    parts = urlsplit(base_url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 async def first_model(found: FirstProvider, dialer: Dialer) -> str:
@@ -70,18 +77,21 @@ async def first_model(found: FirstProvider, dialer: Dialer) -> str:
         ConfigError: it offers none, or its answer cannot be read.
         ProviderError: there is no answer.
     """
-    base = str(found.settings["base_url"]).rstrip("/")
+    base = str(found.settings["base_url"])
+    parts = urlsplit(base)
+    address = urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/models"))
     headers = {"authorization": f"Bearer {found.settings['api_key']}"} if "api_key" in found.settings else {}
-    async with dialer.open(HttpRequest(method="GET", url=f"{base}/models", headers=headers, total_s=20)) as response:
+    async with dialer.open(HttpRequest(method="GET", url=address, headers=headers, total_s=20)) as response:
         body = await response.read()
         if response.status != 200:
             raise ProviderError(
-                f"{base}/models answered {response.status}", hint="check the key, or name the model in OPENAI_MODEL"
+                f"{shown(base)} answered {response.status} when asked for its models",
+                hint="check the key, or name the model in OPENAI_MODEL",
             )
     try:
         return str(orjson.loads(body)["data"][0]["id"])
     except (orjson.JSONDecodeError, KeyError, IndexError, TypeError) as error:
-        raise ConfigError(f"{base}/models names no model", hint="name it in OPENAI_MODEL") from error
+        raise ConfigError(f"{shown(base)} names no model", hint="name it in OPENAI_MODEL") from error
 
 
 def was_agreed(place: Layout, found: FirstProvider) -> bool:
