@@ -106,6 +106,21 @@ async def test_a_command_runs_inside_the_workspace_or_not_at_all(tmp_path: Path)
         await run(tmp_path, "pwd", cwd="none")
 
 
+async def test_a_link_that_leads_out_is_refused_where_the_program_alone_would_follow_it(tmp_path: Path) -> None:
+    place = tmp_path / "bot"
+    place.mkdir()
+    (tmp_path / "secret.txt").write_text("canary")
+    (place / "way").symlink_to("..")
+    plain = subprocess.run(["cat", "way/secret.txt"], cwd=place, capture_output=True, text=True, check=True)
+    assert plain.stdout == "canary"
+    with pytest.raises(PolicyDenied):
+        await run(place, "cat way/secret.txt")
+    (place / "a.txt").write_text("inside")
+    (place / "sub").mkdir()
+    assert (await run(place, "cat ../a.txt", cwd="sub")).stdout == "inside"
+    assert (await run(place, "cat none.txt")).exit_code == 1
+
+
 async def test_what_cannot_be_started_is_named(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="no-such-program"):
         await run(tmp_path, "no-such-program")

@@ -10,6 +10,7 @@ from typing import Literal
 
 from ..policy.agent_policy import AgentPolicy
 from ..policy.commands.bare import BareCommand, parse_bare
+from ..policy.commands.risk import judge_program
 from ..ports.handles import CommandOutcome, CommandRequest, Pump
 from ..types.errors import PolicyDenied, ToolError
 from ._capture import Capture
@@ -24,13 +25,15 @@ SET = {
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_CONFIG_COUNT": "3",
+    "GIT_CONFIG_COUNT": "4",
     "GIT_CONFIG_KEY_0": "core.fsmonitor",
     "GIT_CONFIG_VALUE_0": "false",
     "GIT_CONFIG_KEY_1": "core.hooksPath",
     "GIT_CONFIG_VALUE_1": "/dev/null",
     "GIT_CONFIG_KEY_2": "protocol.ext.allow",
     "GIT_CONFIG_VALUE_2": "never",
+    "GIT_CONFIG_KEY_3": "log.showSignature",
+    "GIT_CONFIG_VALUE_3": "false",
 }
 """Quiet, never interactive; what a repository's config could make `git status` run (monitor, hooks) is off."""
 
@@ -53,6 +56,8 @@ class NativeCommands:
         cwd = self._folder(request.cwd)
         bare = parse_bare(request.line)
         is_bare = isinstance(bare, BareCommand)
+        if isinstance(bare, BareCommand):
+            self._refuse_ways_out(bare, request.cwd)
         argv = bare.argv if isinstance(bare, BareCommand) else ("/bin/sh", "-c", request.line)
         began = time.monotonic()
         process = await _start(argv, cwd, self._environment(), has_input=request.stdin is not None)
@@ -89,6 +94,20 @@ class NativeCommands:
                 return place.path
         except OSError as error:
             raise ToolError(f"cannot run in {cwd or '.'!r}: {error.strerror}", code="command.folder") from error
+
+    def _refuse_ways_out(self, bare: BareCommand, cwd: str) -> None:
+        """Refuse a path whose links lead where the agent may not read; the gate judged its text only.
+
+        Raises:
+            PolicyDenied: such a path is named.
+        """
+        for path in judge_program(bare.argv).paths:
+            placed = path if path.startswith("/") or not cwd else f"{cwd}/{path}"
+            try:
+                with descended(placed, "files.read", self._policy):
+                    continue
+            except OSError:  # it does not exist, or is no path at all: the program will say so
+                continue
 
     def _environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}

@@ -41,7 +41,7 @@ FORMS: dict[str, Form] = {
     "cat": Form("low"),
     "cmp": Form("low"),
     "cut": Form("low"),
-    "date": Form("low", "s", ("set",), words=-1),
+    "date": Form("low", "sfr", ("set", "file", "reference"), words=-1),
     "df": Form("low"),
     "diff": Form("low", names=("to-file", "from-file")),
     "dirname": Form("low", words=-1),
@@ -64,16 +64,21 @@ FORMS: dict[str, Form] = {
             "-files0-from",
         ),
     ),
-    "grep": Form("low", "f", ("file",), words=1),
+    "grep": Form("low", "fe", ("file", "regexp"), words=1),
     "head": Form("low"),
     "ls": Form("low"),
     "nl": Form("low"),
     "pwd": Form("low", words=-1),
-    "rg": Form("low", "fz", ("pre", "pre-glob", "search-zip", "hostname-bin", "file", "ignore-file"), words=1),
+    "rg": Form(
+        "low",
+        "fze",
+        ("files", "regexp", "pre", "pre-glob", "search-zip", "hostname-bin", "file", "ignore-file"),
+        words=1,
+    ),
     "sort": Form("low", "oT", ("output", "compress-program", "temporary-directory", "files0-from")),
     "stat": Form("low"),
     "tail": Form("low", names=("pid",)),
-    "tree": Form("low", "o", ("fromfile",)),
+    "tree": Form("low", "oR", ("fromfile",)),
     "true": Form("low", words=-1),
     "uniq": Form("low", most=1),
     "wc": Form("low", names=("files0-from",)),
@@ -85,15 +90,21 @@ FORMS: dict[str, Form] = {
     "touch": Form("medium", "r", ("reference",)),
 }
 
-GIT_READS = frozenset({"status", "log", "branch", "rev-parse", "ls-files", "describe", "shortlog"})
-"""Sub-commands that only read. The handle switches off what a repository's config could make them run."""
+GIT_READS: dict[str, frozenset[str]] = {
+    "status": frozenset({"-s", "--short", "-b", "--branch", "--porcelain", "--porcelain=v1", "--porcelain=v2"}),
+    "log": frozenset(
+        {"--oneline", "--graph", "--decorate", "--all", "--reverse", "--merges", "--no-merges", "--name-only", "-n"}
+    ),
+    "branch": frozenset({"-a", "-r", "-v", "-vv", "--all", "--remotes", "--list", "--show-current"}),
+    "rev-parse": frozenset({"--show-toplevel", "--abbrev-ref", "--short", "--verify", "--git-dir"}),
+    "ls-files": frozenset({"-c", "-o", "--cached", "--others", "--exclude-standard"}),
+    "describe": frozenset({"--tags", "--always", "--all"}),
+    "shortlog": frozenset({"-s", "-n", "-e", "-sn", "-sne"}),
+}
+"""Sub-commands that only read, with the options that keep it so: many others run programs that a repository names."""
 
-GIT_FORM = Form(
-    "low",
-    "cpuodDmMfCO",
-    ("output", "ext-diff", "textconv", "exec-path", "patch", "upload-pack", "config-env", "exec", "delete", "move"),
-    words=-1,
-)
+GIT_VALUES = ("--since=", "--until=", "--author=", "--grep=", "--format=", "--pretty=", "--max-count=", "--date=")
+"""Options of `git log` whose value is only text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,8 +146,16 @@ def _judge_git(argv: Sequence[str]) -> Judged:
     verb, arguments = rest[0], rest[1:]
     if verb == "branch" and any(not word.startswith("-") for word in arguments):
         return Judged(risk="high", reason="git branch with a name changes branches")
-    judged = _judge_form(f"git {verb}", GIT_FORM, arguments)
-    return Judged(risk=judged.risk, reason=judged.reason, paths=(*paths, *judged.paths), shape=judged.shape)
+    for word in arguments:
+        if word.startswith("-") and word != "--" and not _is_harmless(verb, word):
+            return Judged(risk="high", reason=f"git {verb} {word}: it may write, or run what a repository names")
+    shape = f"git {verb}"
+    return Judged(risk="low", reason=f"{shape} only reads", paths=tuple(paths), shape=shape)
+
+
+def _is_harmless(verb: str, word: str) -> bool:
+    counts = verb == "log" and word[1:].removeprefix("n").isdigit()
+    return counts or word in GIT_READS[verb] or (verb == "log" and word.startswith(GIT_VALUES))
 
 
 def _judge_form(shape: str, form: Form, arguments: Sequence[str]) -> Judged:
