@@ -17,7 +17,7 @@ from ferrule.core.provider_shapes import fold
 from ferrule.testing.mock_llm import MockLLM, Reply, call, calls, error, raw, say
 from ferrule.testing.mock_llm.__main__ import step_of
 from ferrule.types.completion import Completion, Request
-from ferrule.types.errors import ConnectionFailed, RateLimited, StreamBroken
+from ferrule.types.errors import ConnectionFailed, Overloaded, RateLimited, StreamBroken
 from ferrule.types.messages import Message
 from ferrule.types.tools import ToolSpec
 
@@ -65,9 +65,9 @@ async def test_every_request_is_recorded_as_it_arrived() -> None:
     assert seen.json == json.loads(seen.body)
 
 
-async def test_a_used_up_script_says_so(by_name: MockLLM) -> None:
+async def test_a_used_up_script_says_so() -> None:
     async with MockLLM([]) as server:
-        with pytest.raises(Exception, match="used up"):
+        with pytest.raises(Overloaded, match="used up"):
             await ask(server)
 
 
@@ -84,10 +84,24 @@ async def test_a_dropped_connection_a_stall_and_an_error_are_what_they_look_like
         with pytest.raises(RateLimited) as caught:
             await ask(server)
         assert caught.value.retry_after_s == 3
-    async with MockLLM([say("a b c d").stall(150)]) as server:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.2):
-                await ask(server)
+    body = b'data: {"choices":[{"delta":{"content":"x"}}]}\n\n'
+    for silent in (say("a b c d").stall(150), raw(body).stall(len(body)), say("a b c d").drop(300).stall(100)):
+        async with MockLLM([silent]) as server:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.2):
+                    await ask(server)
+    async with MockLLM([say("a b c d").stall(300).drop(100)]) as server:
+        with pytest.raises((StreamBroken, ConnectionFailed)):
+            await ask(server)
+
+
+async def test_a_fault_of_the_script_is_told_to_its_author() -> None:
+    def script(request: object) -> Reply:
+        raise KeyError("my mistake")
+
+    async with MockLLM(script) as server:
+        with pytest.raises(Overloaded, match="my mistake"):
+            await ask(server)
 
 
 async def test_exact_bytes_are_sent_as_they_stand() -> None:
@@ -118,6 +132,11 @@ async def test_other_routes_and_bodies_are_refused(by_name: MockLLM) -> None:
         await writer.wait_closed()
         return answer
 
+    reader, writer = await asyncio.open_connection("127.0.0.1", by_name.port)
+    writer.write(b"no http\r\n\r\n")
+    assert b" 400 " in await reader.read()
+    writer.close()
+    await writer.wait_closed()
     assert b'"mock-plain-16"' in await fetch(b"GET /v1/models HTTP/1.1\r\n\r\n")
     assert b" 404 " in await fetch(b"GET /nothing HTTP/1.1\r\n\r\n")
     assert b" 400 " in await fetch(b"POST /v1/chat/completions HTTP/1.1\r\ncontent-length: 2\r\n\r\n[]")

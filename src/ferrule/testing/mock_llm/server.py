@@ -91,12 +91,21 @@ class MockLLM:
         try:
             while (request := await _read(reader)) is not None:
                 self.requests.append(request)
-                if not await _send(self._reply(request), request, writer):
+                if not await _send(self._answer(request), request, writer):
                     return
+        except (ValueError, asyncio.LimitOverrunError):  # no HTTP request: say so, and close
+            writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             return  # the client left, or the server is closing
         finally:
             writer.close()
+
+    def _answer(self, request: Recorded) -> Reply:
+        try:
+            return self._reply(request)
+        # The script is a test author's code: they see its fault in the answer, not only a closed connection.
+        except Exception as fault:
+            return error(500, {"error": {"message": f"the script failed: {type(fault).__name__}: {fault}"}})
 
     def _reply(self, request: Recorded) -> Reply:
         path = request.path.partition("?")[0].removeprefix("/v1").rstrip("/")
@@ -145,7 +154,8 @@ async def _send(reply: Reply, request: Recorded, writer: asyncio.StreamWriter) -
         kind = "text/event-stream" if streamed else kind
     if reply.delay_s:
         await asyncio.sleep(reply.delay_s)
-    headers = {"content-type": kind, "transfer-encoding": "chunked", **reply.headers}
+    own = {name.lower(): value for name, value in reply.headers.items()}
+    headers = {"content-type": kind, "transfer-encoding": "chunked", **own}
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     writer.write(f"HTTP/1.1 {reply.status} {_REASONS.get(reply.status, 'Scripted')}\r\n{head}\r\n".encode())
     end = min(x for x in (reply.stall_after, reply.drop_after, len(body)) if x is not None)
@@ -156,10 +166,10 @@ async def _send(reply: Reply, request: Recorded, writer: asyncio.StreamWriter) -
         await writer.drain()
         if reply.every:
             await asyncio.sleep(reply.pause_s)
-    if end < len(body) or reply.drop_after is not None:
-        if reply.stall_after is not None:
-            await asyncio.Event().wait()
+    if reply.drop_after is not None and reply.drop_after <= end:
         return False
+    if reply.stall_after is not None:
+        await asyncio.Event().wait()
     writer.write(b"0\r\n\r\n")
     await writer.drain()
     return True

@@ -9,7 +9,7 @@ from typing import Any
 
 from .script import Reply
 
-_NAMED = re.compile(r"mock-(plain|tools|parallel)-(\d+)((?:-[ti]\d+)*)")
+_NAMED = re.compile(r"mock-(plain|tools|parallel)-(\d+)((?:-t\d+)*)")
 _WORDS = [
     "lorem",
     "ipsum",
