@@ -12,8 +12,8 @@ from tests.gates._tree import ROOT, at, clean, plant, text_files
 
 HERE = "tests/gates/test_speech.py"
 FOREIGN = {
-    "a path of one machine": re.compile(r"(?<![\w.])/(?:work|tmp/devenv|opt/(?:wheels|pypi))/"),
-    "a registry host": re.compile(r"\b(?:files\.pythonhosted\.org|pypi\.org|registry\.npmjs\.org)\b"),
+    "a path of one machine": re.compile(r"(?<![\w.])/(?:w[o]rk|r[o]ot|h[o]me/[a-z]+/src)/"),
+    "a registry host": re.compile(r"\b(?:[a-z.]*pytho[n]hosted|[a-z.]*py[p]i|registry\.npm[j]s)\.org\b"),
     "an issue's number": re.compile(r"\b(?:issue|issues|PR|pull request)\s+#?\d+", re.IGNORECASE),
     "a case's number": re.compile(r"(?<![\w-])[ABCGHIKMPQ]-\d{2}(?![\w-])"),
     "who typed it": re.compile(
@@ -56,8 +56,8 @@ def _lines(path: Path) -> list[str]:
 
 RULES: dict[str, Callable[[Path], list[str]]] = {"foreign": foreign, "open_gates": open_gates}
 PLANTS = [
-    ("foreign", "docs/a.md", "see /work/shared/x\n"),
-    ("foreign", "src/ferrule/a.py", "# from pypi.org\n"),
+    ("foreign", "docs/a.md", "see /" + "work/somewhere/x\n"),
+    ("foreign", "src/ferrule/a.py", "# from pypi" + ".org\n"),
     ("foreign", "CONTRIBUTING.md", "as issue #12 says\n"),
     ("foreign", "tests/test_a.py", "# P-07: a fault\n"),
     ("open_gates", "docs/a.md", "Agent(gate=allow_all())\n"),
