@@ -28,7 +28,7 @@ PROMPT_CHARS = (CONTEXT_TOKENS - 400) * CHARS_PER_TOKEN
 RESULT_CHARS = 1_500
 EARLIER_MESSAGES = 4
 TOP = 2_000
-REPEAT_PENALTY = 1.05
+REPEAT_PENALTY = 1.12
 """Against loops; more of it makes so small a model invent words."""
 
 
