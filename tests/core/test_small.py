@@ -15,7 +15,7 @@ from ferrule.core.provider_shapes import WholeAnswers, fold
 from ferrule.core.system_clock import RandomIds, SystemClock
 from ferrule.testing.scripted import ask, call, say, think
 from ferrule.types.completion import ProviderEvent
-from ferrule.types.errors import HookTypeError, StreamBroken
+from ferrule.types.errors import HookTypeError, StoreError, StreamBroken
 from ferrule.types.messages import Message
 from ferrule.types.tools import ToolCall
 from ferrule.types.usage import Usage
@@ -105,11 +105,11 @@ async def test_what_must_not_stop_half_way_ends_before_a_cancellation_is_passed_
 async def test_a_failed_intent_leaves_what_waits_waiting() -> None:
     class Failing(MemorySession):
         async def intend(self, messages: object, calls: object) -> None:
-            raise KeyError("disk")
+            raise StoreError("disk")
 
     conversation = Conversation(Failing("s"), None)
     conversation.add(Message(id="1", role="user", text="x"))
-    with pytest.raises(KeyError):
+    with pytest.raises(StoreError):
         await conversation.intend(ToolCall(id="c", name="n", arguments={}))
     await conversation.commit()
     assert [m.id for m in conversation.session.messages] == ["1"]

@@ -12,6 +12,7 @@ from ..ports.gate import Approver, GateKeeper
 from ..ports.provider import CompletionProvider, Provider
 from ..ports.session import Session
 from ..ports.tool import Tool, ToolSource
+from ..types.codec import clean
 from ..types.errors import FerruleError, LimitReached, NestedSend, UsageError
 from ..types.events import AgentEvent, ErrorInfo, TurnStatus
 from ..types.log_context import bound
@@ -111,10 +112,11 @@ class Agent:
         self._hooks.add(hooks)
 
     def cancel(self, reason: str = "cancelled") -> bool:
-        """Stop the running turn; False when none runs. What was done is kept."""
-        if self._turn is None or self._task is None:
+        """Stop the running turn; False when none runs, or when it is ending already. What was done is kept."""
+        turn = self._turn
+        if turn is None or self._task is None or turn.is_settling or turn.cancel_reason is not None:
             return False
-        self._turn.cancel_reason = reason
+        turn.cancel_reason = reason
         self._task.cancel()
         return True
 
@@ -201,6 +203,8 @@ class Agent:
                 await run_turn(turn)
         except Stopped as stop:
             status, error = stop.status, stop.error
+            if status == "cancelled" and (task := asyncio.current_task()) is not None:
+                task.uncancel()
         except TimeoutError:
             late = limit_of(
                 "wall_time", f"the turn took longer than {self._options.limits.wall_time_s} s", "turn_timeout_s"
@@ -216,6 +220,12 @@ class Agent:
             status, error = "limit", _info(limit)
         except FerruleError as failure:
             status, error = "failed", _info(failure)
+        # Providers and hooks are other people's code too: the turn ends as failed, and leaves a valid history.
+        except Exception as fault:
+            log.exception("the turn broke")
+            text = f"a part of this agent broke: {type(fault).__name__}: {clean(str(fault))}"
+            status, error = "failed", ErrorInfo(code="turn.internal", message=text, hint="`ferrule logs` shows where")
+        turn.is_settling = True
         result = await undisturbed(turn.settle(status, error))
         if raised is not None:
             raise raised

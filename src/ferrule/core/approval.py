@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ import orjson
 from ..ports.gate import Approver
 from ..types.access import NOBODY, ApprovalAnswer, ApprovalRequest
 from ..types.tools import ToolResult
+
+log = logging.getLogger(__name__)
 
 TIMED_OUT = ApprovalAnswer(answer="deny", source="timed_out")
 
@@ -45,7 +48,11 @@ class Asking:
                 answer = await self.approver.approve(request)
         except TimeoutError:
             return TIMED_OUT
-        if answer.source == "person" and answer.answer != "deny" and answer.by not in self.principals:
+        # A surface that breaks has asked nobody; what broke it is logged, and the call does not run.
+        except Exception:
+            log.exception("the approver failed")
+            return NOBODY
+        if answer.answer != "deny" and (answer.source != "person" or answer.by not in self.principals):
             return ApprovalAnswer(answer="deny", by=answer.by, note=f"{answer.by or 'somebody'} may not answer this")
         if answer.answer == "always" and not request.pattern:
             return ApprovalAnswer(answer="allow", by=answer.by)

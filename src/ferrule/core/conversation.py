@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from ..ports.session import Session
 from ..types.codec import clean
+from ..types.errors import StoreError
 from ..types.messages import Message, tool_message
 from ..types.tools import ToolCall, ToolResult
 from .history import NO_RESULT, valid_history
@@ -74,7 +75,7 @@ class Conversation:
             if self._pending:
                 batch, self._pending = self._pending, []
                 await undisturbed(self.session.append(batch))
-        except Exception:  # whatever the store raised is passed on; only our copy is set right
+        except StoreError:
             self._reset()
             raise
 
@@ -89,7 +90,7 @@ class Conversation:
             await self._settle_early()
             batch, self._pending = self._pending, []
             await undisturbed(self.session.intend(batch, [call]))
-        except Exception:  # as above
+        except StoreError:
             self._pending = batch + self._pending
             raise
 
@@ -121,14 +122,9 @@ async def undisturbed(work: Coroutine[Any, Any, T]) -> T:
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:
-            await asyncio.shield(task)
+            await asyncio.wait([task])
         except asyncio.CancelledError as stop:
-            if task.cancelled():
-                raise
             cancelled = stop
-        # The task's own failure is raised below, once, by result().
-        except Exception:
-            break
     if cancelled is not None:
         raise cancelled
     return task.result()

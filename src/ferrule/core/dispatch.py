@@ -19,15 +19,16 @@ from typing import Any, Literal, Protocol
 from ..ports.clock import Clock, Ids
 from ..ports.gate import GateKeeper
 from ..ports.guard import Guard
-from ..ports.handles import Pump
 from ..types.access import Access, AccessRequest, Allow, ApprovalRequest, Ask, Decision, Deny
-from ..types.errors import FerruleError, PolicyDenied, ToolError
+from ..types.codec import clean
+from ..types.errors import FerruleError, PolicyDenied, ToolError, UsageError
 from ..types.events import ApprovalAnswered, ApprovalAsked, Head, ToolFinished, ToolStarted
 from ..types.log_context import bound
 from ..types.tools import ToolCall, ToolResult
 from .approval import Asking, digest_of, refusal
 from .context import ToolCallContext
 from .hooks import FinishedCall, HookTable, UnknownTool
+from .pump import GuardedPump
 from .results import bounded, guarded_value
 from .toolset import BoundTool, ToolSet
 
@@ -49,10 +50,6 @@ class Surroundings(Protocol):
 
     def emit(self, kind: type[Any], **fields: object) -> None:
         """Send an event, if anybody listens."""
-        ...
-
-    def pump(self, call_id: str) -> Pump:
-        """Return what shows a running tool's output."""
         ...
 
     def waiting(self) -> AbstractContextManager[None]:
@@ -103,10 +100,12 @@ class Dispatcher:
     async def dispatch(self, call: ToolCall, turn: Surroundings) -> ToolResult:
         """Run one call to its result; only cancellation and misuse of hooks raise."""
         began = self._with.clock.monotonic()
-        context = ToolCallContext(call, head=turn.head, handles=self._gate.handles, pump=turn.pump(call.id))
+        pump = GuardedPump(self._with.guard, turn.emit, call.id)
+        context = ToolCallContext(call, head=turn.head, handles=self._gate.handles, pump=pump)
         with bound("tool", call.id):
             cleared = await self._clear(context, turn)
             result = cleared if isinstance(cleared, ToolResult) else await self._execute(cleared, context, turn)
+            pump.flush()
             result = await self._finish(result, context)
         turn.emit(
             ToolFinished,
@@ -136,12 +135,24 @@ class Dispatcher:
     async def _judge(self, context: ToolCallContext, tool: BoundTool, turn: Surroundings) -> _Cleared | ToolResult:
         shown = False
         while True:
-            if faults := tool.faults(context.arguments):
+            try:
+                faults = tool.faults(context.arguments)
+            except UsageError as error:
+                result = ToolResult.failed("tool.schema", f"{context.name} cannot be called: {error}")
+                return result if shown else self._refused(turn, context, "tool.schema", result)
+            if faults:
                 text = f"The arguments of {context.name} do not fit its schema: " + "; ".join(faults)
                 result = ToolResult.failed("tool.arguments", text)
                 return result if shown else self._refused(turn, context, "tool.arguments", result)
-            converted = tool.convert(context.arguments)
-            request = AccessRequest(tool=context.name, accesses=tool.accesses(converted), arguments=context.arguments)
+            try:
+                converted = tool.convert(context.arguments)
+                request = AccessRequest(
+                    tool=context.name, accesses=tool.accesses(converted), arguments=context.arguments
+                )
+            # Effects that a tool cannot tell cannot be judged, whatever went wrong in its code.
+            except Exception as error:
+                result = self._broken(context, error)
+                return result if shown else self._refused(turn, context, "tool.failed", result)
             decision = self._gate.decide(request)
             if not shown:
                 self._started(turn, context, _word(decision), decision.rule)
@@ -195,7 +206,7 @@ class Dispatcher:
             try:
                 preview = await cleared.tool.previewing.preview(cleared.converted, context)
             except (FerruleError, OSError) as error:
-                preview = f"(no preview: {error})"
+                preview = f"(no preview: {clean(str(error))})"
         services = self._with
         return ApprovalRequest(
             id=services.ids.new("apr"),
@@ -216,7 +227,7 @@ class Dispatcher:
         if any(access.action != "files.read" for access in cleared.accesses):
             await turn.intend(context.call)
         try:
-            result = await cleared.tool.tool.execute(cleared.converted, context)
+            result: object = await cleared.tool.tool.execute(cleared.converted, context)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
@@ -231,16 +242,26 @@ class Dispatcher:
             return ToolResult.failed(error.code, _told(error))
         # A tool is somebody else's code: whatever it raises is an answer to the model, not the end of the turn.
         except Exception as error:
-            log.exception("tool %s failed", context.name)
-            return ToolResult.failed("tool.failed", f"{context.name} failed: {type(error).__name__}: {error}")
-        return ToolResult.text(result) if isinstance(result, str) else result
+            return self._broken(context, error)
+        if isinstance(result, str):
+            return ToolResult.text(result)
+        if isinstance(result, ToolResult):
+            return result
+        kind = type(result).__name__
+        return ToolResult.failed(
+            "tool.result", f"{context.name} gave back a {kind}, which is neither text nor a result."
+        )
+
+    def _broken(self, context: ToolCallContext, error: Exception) -> ToolResult:
+        log.error("tool %s failed", context.name, exc_info=error)
+        return ToolResult.failed("tool.failed", f"{context.name} failed: {type(error).__name__}: {error}")
 
     async def _finish(self, result: ToolResult, context: ToolCallContext) -> ToolResult:
         guard = self._with.guard
-        result = replace(result, content=guard.clean(result.content))
+        result = replace(result, content=guard.clean(clean(result.content)))
         replaced = await self._with.hooks.ask("tool_result", FinishedCall(context, result))
         if replaced is not None:
-            result = replace(result, content=guard.clean(replaced))
+            result = replace(result, content=guard.clean(clean(replaced)))
         return bounded(result, self._with.result_chars)
 
     async def _unknown(self, context: ToolCallContext, turn: Surroundings) -> ToolResult:

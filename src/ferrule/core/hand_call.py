@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Literal
+from typing import Any
 
-from ..ports.handles import Pump
-from ..types.events import AgentEvent, Head, ToolOutput
+from ..types.events import AgentEvent, Head
 from ..types.tools import ToolCall, ToolResult
 from .parts import AgentParts
 from .toolset import ToolSet
@@ -31,16 +30,6 @@ class HandCall:
         if self._listener is not None:
             self._listener(event)
         self._parts.hooks.event(event)
-
-    def pump(self, call_id: str) -> Pump:
-        """Return what shows the tool's output."""
-        guard = self._parts.options.guard
-
-        async def show(stream: Literal["stdout", "stderr"], text: str) -> None:
-            clean = text if guard is None else guard.clean(text)
-            self.emit(ToolOutput, call_id=call_id, stream=stream, text=clean)
-
-        return show
 
     def waiting(self) -> AbstractContextManager[None]:
         """A person's own call has no clock to stop."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 
-import orjson
-
 from ..types.tools import ToolCall, ToolResult
 
 HINT_AFTER = 3
@@ -31,7 +29,7 @@ class RepeatWatch:
         self._unknown = self._unknown + 1 if result.code == "tool.unknown" else 0
         if not result.is_error:
             return 0
-        facts = orjson.dumps([call.name, call.arguments, call.raw, result.code, result.content])
+        facts = repr((call.name, call.arguments, call.raw, result.code, result.content)).encode()
         key = hashlib.blake2b(facts, digest_size=16).digest()
         self._seen[key] = self._seen.get(key, 0) + 1
         return self._seen[key]

@@ -52,7 +52,9 @@ class _Compiled:
 
 
 def not_json(value: object, where: str = "arguments") -> str | None:
-    """Return what makes a value impossible in JSON (NaN, infinity), naming the field; None when nothing does."""
+    """Return what JSON cannot carry (NaN, infinity, numbers beyond 64 bits), naming the field; None without any."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return f"{where}: the number does not fit into 64 bits"
     if isinstance(value, float) and not math.isfinite(value):
         return f"{where}: {value} is not a JSON number"
     if isinstance(value, dict):

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal
 
-from ..ports.handles import Pump
 from ..types.errors import FerruleError, LimitReached, StoreError
 from ..types.events import (
     AgentEvent,
@@ -18,7 +17,6 @@ from ..types.events import (
     Head,
     Notice,
     RequestStarted,
-    ToolOutput,
     TurnFinished,
     TurnStarted,
     TurnStatus,
@@ -62,6 +60,7 @@ class Turn:
         rounds: Model requests made.
         usage: Tokens and money so far.
         cancel_reason: Set when somebody cancelled the turn.
+        is_settling: Whether the turn has ended and only tidies up.
     """
 
     def __init__(self, parts: AgentParts, content: Content, *, listener: Callable[[AgentEvent], None] | None) -> None:
@@ -75,6 +74,7 @@ class Turn:
         self.usage = Usage()
         self.text = ""
         self.cancel_reason: str | None = None
+        self.is_settling = False
         self.deadline: asyncio.Timeout | None = None
         self.tools: ToolSet = parts.toolbox.refresh()
         self._listener = listener
@@ -87,6 +87,8 @@ class Turn:
         self._tool_calls = 0
         self._repeat = RepeatWatch()
         self._fault: FerruleError | None = None
+        self._questions = 0
+        self._left_s: float | None = None
 
     # -- steps ------------------------------------------------------------
 
@@ -112,6 +114,8 @@ class Turn:
 
     async def begin_round(self) -> None:
         """Check the limits, let hooks interrupt, refresh the tools."""
+        if self.cancel_reason is not None:  # a tool swallowed the cancellation; it holds all the same
+            raise Stopped("cancelled", ErrorInfo(code="turn.cancelled", message=self.cancel_reason))
         limit = self._parts.options.limits.rounds
         if limit is not None and self.rounds >= limit:
             raise limit_of("rounds", f"{limit} rounds were made and the model still wants to call tools", "max_rounds")
@@ -248,28 +252,20 @@ class Turn:
         """What all turns of the agent share."""
         return self._parts
 
-    def pump(self, call_id: str) -> Pump:
-        """Return what shows a running tool's output."""
-
-        async def show(stream: Literal["stdout", "stderr"], text: str) -> None:
-            self.emit(ToolOutput, call_id=call_id, stream=stream, text=self._clean(text))
-
-        return show
-
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Stop the turn's clock while a person is asked."""
-        deadline, loop = self.deadline, asyncio.get_running_loop()
-        when = None if deadline is None else deadline.when()
-        if deadline is None or when is None:  # no limit, or another question has stopped it already
-            yield
-            return
-        left = when - loop.time()
-        deadline.reschedule(None)
+        """Stop the turn's clock while people are asked; it goes on when the last question is answered."""
+        loop, deadline = asyncio.get_running_loop(), self.deadline
+        if self._questions == 0 and deadline is not None and (when := deadline.when()) is not None:
+            self._left_s = when - loop.time()
+            deadline.reschedule(None)
+        self._questions += 1
         try:
             yield
         finally:
-            deadline.reschedule(loop.time() + left)
+            self._questions -= 1
+            if self._questions == 0 and deadline is not None and self._left_s is not None:
+                deadline.reschedule(loop.time() + self._left_s)
 
     def reserve_call(self) -> ToolResult | None:
         """Count one call; a result says that the limit is reached."""
@@ -375,7 +371,3 @@ class Turn:
             origin="model",
             at_ms=options.clock.now_ms(),
         )
-
-    def _clean(self, text: str) -> str:
-        guard = self._parts.options.guard
-        return text if guard is None else guard.clean(text)
