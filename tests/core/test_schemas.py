@@ -18,7 +18,6 @@ from ferrule.core.toolset import BoundTool, Toolbox
 from ferrule.types.arguments import MaxLength, Range
 from ferrule.types.errors import UsageError
 
-
 NUMBERS = st.integers(-(2**53), 2**53)
 
 

@@ -34,7 +34,9 @@ def _judge(access: Access, policy: AgentPolicy) -> Decision:
         return _judge_file(access, policy)
     if access.action == "command.run":
         if not access.target:
-            return _by_level(policy, "runs a command", "command.unknown")
+            if policy.level == "read_only":
+                return Deny(reason="this agent may only read", rule="level.read_only.command")
+            return Ask(reason="runs a command that is not known before", rule="command.unknown")
         return judge_command(access, policy)
     if access.action == "network.connect":
         if policy.level == "full":

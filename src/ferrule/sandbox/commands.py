@@ -25,7 +25,9 @@ SET = {
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_CONFIG_COUNT": "4",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_COUNT": "5",
     "GIT_CONFIG_KEY_0": "core.fsmonitor",
     "GIT_CONFIG_VALUE_0": "false",
     "GIT_CONFIG_KEY_1": "core.hooksPath",
@@ -34,8 +36,13 @@ SET = {
     "GIT_CONFIG_VALUE_2": "never",
     "GIT_CONFIG_KEY_3": "log.showSignature",
     "GIT_CONFIG_VALUE_3": "false",
+    "GIT_CONFIG_KEY_4": "format.pretty",
+    "GIT_CONFIG_VALUE_4": "medium",
 }
-"""Quiet, never interactive; what a repository's config could make `git status` run (monitor, hooks) is off."""
+"""Quiet, never interactive; what a repository's files could make git run while it reads is off.
+
+The home of a child is its workspace, so git is told to take no settings from it: a clone could bring some.
+"""
 
 GRACE_S = 0.5
 DRAIN_S = 0.2

@@ -103,8 +103,11 @@ GIT_READS: dict[str, frozenset[str]] = {
 }
 """Sub-commands that only read, with the options that keep it so: many others run programs that a repository names."""
 
-GIT_VALUES = ("--since=", "--until=", "--author=", "--grep=", "--format=", "--pretty=", "--max-count=", "--date=")
+GIT_VALUES = ("--since=", "--until=", "--author=", "--grep=", "--max-count=", "--date=")
 """Options of `git log` whose value is only text."""
+
+GIT_FORMATS = frozenset({"oneline", "short", "medium", "full", "fuller", "reference", "raw"})
+"""Formats that git itself names; a repository's config can name others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +127,8 @@ class Judged:
 def judge_program(argv: Sequence[str]) -> Judged:
     """Judge one program with its arguments."""
     program = argv[0]
+    if program == "date" and any(not word.startswith(("+", "-")) for word in argv[1:]):
+        return Judged(risk="high", reason="date with a plain word sets the clock")
     if program == "git":
         return _judge_git(argv)
     form = FORMS.get(program)
@@ -154,8 +159,14 @@ def _judge_git(argv: Sequence[str]) -> Judged:
 
 
 def _is_harmless(verb: str, word: str) -> bool:
-    counts = verb == "log" and word[1:].removeprefix("n").isdigit()
-    return counts or word in GIT_READS[verb] or (verb == "log" and word.startswith(GIT_VALUES))
+    if word in GIT_READS[verb]:
+        return True
+    if verb != "log":
+        return False
+    name, _, value = word.partition("=")
+    if name in ("--format", "--pretty"):  # %G asks the program that checks signatures
+        return value in GIT_FORMATS or ("%" in value and "%G" not in value)
+    return word[1:].removeprefix("n").isdigit() or word.startswith(GIT_VALUES)
 
 
 def _judge_form(shape: str, form: Form, arguments: Sequence[str]) -> Judged:
