@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+import logging
+from collections.abc import Awaitable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ..ports.session import Session
 from ..types.codec import clean
 from ..types.errors import StoreError
 from ..types.messages import Message, tool_message
 from ..types.tools import ToolCall, ToolResult
+from ..types.unstoppable import Unstoppable
 from .history import NO_RESULT, valid_history
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 EARLY_WRITE_S = 0.05
 """A person's message is written on its own when the model has not answered after this time; else with the round."""
@@ -29,7 +32,7 @@ class Conversation:
         self._messages = list(session.messages)
         self._pending: list[Message] = []
         self._timer: asyncio.TimerHandle | None = None
-        self._early: asyncio.Task[None] | None = None
+        self._early: asyncio.Future[None] | None = None
         self._call_ids = {call.id for message in self._messages for call in message.calls}
 
     def recover(self, now_ms: int) -> int:
@@ -78,6 +81,11 @@ class Conversation:
         except StoreError:
             self._reset()
             raise
+        except asyncio.CancelledError as stop:
+            if isinstance(stop.__cause__, StoreError):
+                log.error("what was said could not be stored: %s", stop.__cause__)
+                self._reset()
+            raise
 
     async def intend(self, call: ToolCall) -> None:
         """Put on disk, with everything that waits, that this call is about to run.
@@ -93,6 +101,10 @@ class Conversation:
         except StoreError:
             self._pending = batch + self._pending
             raise
+        except asyncio.CancelledError as stop:
+            if isinstance(stop.__cause__, StoreError):
+                self._pending = batch + self._pending
+            raise
 
     def _write_early(self) -> None:
         self._timer = None
@@ -105,19 +117,20 @@ class Conversation:
             self._timer = None
         if self._early is not None:
             early, self._early = self._early, None
-            await undisturbed(_outcome(early))
+            await undisturbed(early)
 
     def _reset(self) -> None:
         self._messages = list(self.session.messages)
         self._pending = []
 
 
-async def _outcome(task: asyncio.Task[None]) -> None:
-    await task
+async def undisturbed(work: Awaitable[T]) -> T:
+    """Await something that must not stop half-way; a cancellation is delivered when it has ended.
 
-
-async def undisturbed(work: Coroutine[Any, Any, T]) -> T:
-    """Await something that must not stop half-way; a cancellation is delivered when it has ended."""
+    If it failed too, its failure is the cancellation's cause.
+    """
+    if isinstance(work, Unstoppable):
+        return await _unstoppable(work)
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -126,5 +139,12 @@ async def undisturbed(work: Coroutine[Any, Any, T]) -> T:
         except asyncio.CancelledError as stop:
             cancelled = stop
     if cancelled is not None:
-        raise cancelled
+        raise cancelled from task.exception()
     return task.result()
+
+
+async def _unstoppable(work: Unstoppable[T]) -> T:
+    try:
+        return await work
+    except asyncio.CancelledError as stop:
+        raise stop from work.exception()

@@ -25,9 +25,13 @@ _ACTIONS: frozenset[Action] = frozenset({"files.read", "files.write", "command.r
 
 
 class BoundTool:
-    """One tool, adopted: its schema as bytes, its declared effects, and how its arguments are made."""
+    """One tool, adopted: its schema as bytes, its declared effects, and how its arguments are made.
 
-    __slots__ = ("_check", "_compiler", "_convert", "_raw", "needs", "spec", "tool")
+    Attributes:
+        previewing: The tool itself, if it can show what a call would do.
+    """
+
+    __slots__ = ("_check", "_compiler", "_convert", "_declaring", "_raw", "needs", "previewing", "spec", "tool")
 
     def __init__(self, tool: Tool, compiler: SchemaCompiler) -> None:
         name = tool.name
@@ -37,6 +41,8 @@ class BoundTool:
         self.tool = tool
         self.spec = ToolSpec(name=name, description=_description(tool), schema=schema)
         self.needs = _needs(tool)
+        self._declaring = tool if isinstance(tool, Declaring) else None
+        self.previewing = tool if isinstance(tool, Previewing) else None
         self._compiler = compiler
         self._check: SchemaCheck | None = None
 
@@ -56,14 +62,9 @@ class BoundTool:
         """List the effects of a call; a tool that declares nothing about itself is one `custom` effect."""
         if self.needs is None:
             return (Access(action="custom", target=self.spec.name),)
-        if isinstance(self.tool, Declaring):
-            return tuple(self.tool.accesses(converted))
+        if self._declaring is not None:
+            return tuple(self._declaring.accesses(converted))
         return tuple(Access(action=need) for need in sorted(self.needs))
-
-    @property
-    def previewing(self) -> Previewing | None:
-        """The tool itself, if it can show what a call would do."""
-        return self.tool if isinstance(self.tool, Previewing) else None
 
 
 @dataclass(frozen=True, slots=True)

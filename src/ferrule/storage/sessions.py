@@ -14,6 +14,7 @@ from ..types.codec import clean, message_from_dict, message_to_dict
 from ..types.errors import SessionBusy, StoreError
 from ..types.messages import Message
 from ..types.tools import ToolCall
+from ..types.unstoppable import Unstoppable, settled
 from .locks import FileLock, LockHeld
 from .sqlite import Database, Row, Statement
 
@@ -169,21 +170,21 @@ class SqliteSession:
         """The whole history, oldest first."""
         return self._messages
 
-    async def append(self, messages: Sequence[Message]) -> None:
+    def append(self, messages: Sequence[Message]) -> Unstoppable[None]:
         """Add messages, all or none, in this order; on disk when it returns.
 
         Raises:
             StoreError: nothing was added, or the session is closed.
         """
-        await self._write(messages, ())
+        return self._write(messages, ())
 
-    async def intend(self, messages: Sequence[Message], calls: Sequence[ToolCall]) -> None:
+    def intend(self, messages: Sequence[Message], calls: Sequence[ToolCall]) -> Unstoppable[None]:
         """Add messages and record that these calls are about to run; on disk when it returns.
 
         Raises:
             StoreError: nothing was added; the calls must not run.
         """
-        await self._write(messages, calls)
+        return self._write(messages, calls)
 
     async def close(self) -> None:
         """Let go of the session; safe to call twice."""
@@ -191,11 +192,11 @@ class SqliteSession:
             self._lock.release()
             self._lock = None
 
-    async def _write(self, messages: Sequence[Message], calls: Sequence[ToolCall]) -> None:
+    def _write(self, messages: Sequence[Message], calls: Sequence[ToolCall]) -> Unstoppable[None]:
         if self._lock is None:
             raise StoreError(f"session {self.id!r} is closed", hint="open it again", code="session.closed")
         if not messages and not calls:
-            return
+            return settled()
         was_new, begin = self._is_new, len(self._messages)
         statements = self._statements(messages, calls, begin)
 
@@ -205,7 +206,7 @@ class SqliteSession:
 
         self._messages.extend(messages)  # a second append must find its place before this one is on disk
         self._is_new = False
-        await self._database.write(statements, undo=forget)
+        return self._database.write(statements, undo=forget)
 
     def _statements(self, messages: Sequence[Message], calls: Sequence[ToolCall], begin: int) -> list[Statement]:
         facts, now = self._facts, self._clock.now_ms()
