@@ -15,7 +15,7 @@ import apsw
 import pytest
 
 from ferrule.core.system_clock import RandomIds, SystemClock
-from ferrule.ports.session import SessionKey, SessionStore
+from ferrule.ports.session import Session, SessionKey, SessionStore
 from ferrule.storage.sessions import SqliteSessions, open_sessions
 from ferrule.storage.sqlite import Database
 from ferrule.testing.clock import SequenceIds
@@ -112,12 +112,16 @@ def refuse_messages(path: Path) -> apsw.Connection:
     return blocker
 
 
+async def append(session: Session, text: str) -> None:
+    await session.append([said(text)])
+
+
 async def test_a_cancelled_append_that_then_fails_is_forgotten_like_any_other(tmp_path: Path) -> None:
     path = tmp_path / "s" / "sessions.db"
     async with open_sessions(path, SystemClock(), RandomIds()) as store:
         session = await store.open(KEY)
         blocker = refuse_messages(path)
-        cancelled = asyncio.ensure_future(session.append([said("lost")]))
+        cancelled = asyncio.create_task(append(session, "lost"))
         await asyncio.sleep(0)
         cancelled.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -136,7 +140,7 @@ async def test_appends_in_flight_fail_together_and_leave_no_gap(tmp_path: Path) 
     async with open_sessions(path, SystemClock(), RandomIds()) as store:
         session = await store.open(KEY)
         blocker = refuse_messages(path)
-        three = [asyncio.ensure_future(session.append([said(str(i))])) for i in range(3)]
+        three = [asyncio.create_task(append(session, str(i))) for i in range(3)]
         await asyncio.sleep(0)
         assert len(session.messages) == 3
         three[0].cancel()

@@ -226,7 +226,8 @@ class Agent:
             text = f"a part of this agent broke: {type(fault).__name__}: {clean(str(fault))}"
             status, error = "failed", ErrorInfo(code="turn.internal", message=text, hint="`ferrule logs` shows where")
         turn.is_settling = True
-        result = await undisturbed(turn.settle(status, error))
+        ending = turn.settle(status, error)
+        result = await (ending if turn.settles_at_once else undisturbed(ending))
         if raised is not None:
             raise raised
         return result

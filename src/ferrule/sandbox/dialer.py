@@ -10,13 +10,14 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ..ports.dialer import HttpRequest
 from ..types.errors import ConnectionFailed, PolicyDenied
-from ._proxies import Proxies
+from ._proxies import Proxies, Proxy
 
 if TYPE_CHECKING:
     import aiohttp
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 IDLE_CONNECTION_S = 20.0
 """How long an unused connection is kept: below the 30 s after which common servers close theirs."""
+
+_KNOWN_ROUTES = 64
 
 CAUSES: dict[str, str] = {
     "ClientConnectorCertificateError": "the server's TLS certificate is not valid for this host",
@@ -155,6 +158,21 @@ class _Pieces:
         return self._body.take(piece)
 
 
+@dataclass(frozen=True, slots=True)
+class _Route:
+    """How an address is reached.
+
+    Attributes:
+        place: Its host and port, for messages.
+        url: The address, parsed.
+        proxy: What stands between; None for a direct connection.
+    """
+
+    place: str
+    url: yarl.URL
+    proxy: Proxy | None
+
+
 class _Exchange:
     """One request and its answer, as a block; leaving it gives the connection back, or closes it when unread."""
 
@@ -173,7 +191,7 @@ class _Exchange:
                 hint="no network rule admits them; configure the address yourself if you want it used",
             )
         self._response = await self._dialer.send(request)
-        body = _Body(place_of(request.url), request.max_bytes, request.max_bytes)
+        body = _Body(self._dialer.route(request.url).place, request.max_bytes, request.max_bytes)
         return AiohttpResponse(self._response, body)
 
     async def __aexit__(
@@ -196,6 +214,7 @@ class AiohttpDialer:
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         self._proxies = Proxies.of(os.environ if environ is None else environ)
         self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
+        self._routes: dict[str, _Route] = {}
         self._closed = False
 
     def open(self, request: HttpRequest) -> _Exchange:
@@ -218,34 +237,37 @@ class AiohttpDialer:
         """
         import aiohttp
 
-        place = place_of(request.url)
-        session = self._ready(place)
-        url = _url(request.url, place)
-        proxy = self._proxies.for_url(url.scheme, url.host or "", url.port)
-        if proxy is not None and not proxy.address.startswith("http"):
-            kind = proxy.address.partition(":")[0]
-            raise ConnectionFailed(f"{place}: {kind} is no kind of proxy that can be used; set an http or https one")
-        headers = request.headers
-        if proxy is not None and url.scheme == "http":  # over https the proxy sees the CONNECT alone
+        route = self.route(request.url)
+        session = self._ready(route.place)
+        headers, proxy = request.headers, route.proxy
+        if proxy is not None and route.url.scheme == "http":  # over https the proxy sees the CONNECT alone
             headers = {**headers, **proxy.headers}
         try:
             return await session.request(
                 request.method,
-                _without_user(url, headers),
+                _without_user(route.url, headers),
                 data=request.body,
                 headers=headers,
                 allow_redirects=False,
                 proxy=proxy.address if proxy is not None else None,
                 proxy_headers=proxy.headers if proxy is not None else None,
-                timeout=aiohttp.ClientTimeout(
-                    total=request.total_s,
-                    connect=request.connect_s,
-                    sock_connect=request.connect_s,
-                    sock_read=request.idle_s,
-                ),
+                timeout=_limits(request.total_s, request.connect_s, request.idle_s),
             )
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            raise ConnectionFailed(f"{place}: {cause_of(error)}") from None
+            raise ConnectionFailed(f"{route.place}: {cause_of(error)}") from None
+
+    def route(self, address: str) -> _Route:
+        """Return how an address is reached; worked out once for each of the last few.
+
+        Raises:
+            ConnectionFailed: it is no address that can be reached.
+        """
+        route = self._routes.get(address)
+        if route is None:
+            if len(self._routes) >= _KNOWN_ROUTES:
+                self._routes.clear()
+            route = self._routes[address] = _route(address, self._proxies)
+        return route
 
     def _ready(self, place: str) -> aiohttp.ClientSession:
         """Return the session of the running loop; a library's caller may run one loop after another."""
@@ -263,6 +285,23 @@ class AiohttpDialer:
             self._sessions.pop(loop).detach()
 
 
+def _route(address: str, proxies: Proxies) -> _Route:
+    place = place_of(address)
+    url = _url(address, place)
+    proxy = proxies.for_url(url.scheme, url.host or "", url.port)
+    if proxy is not None and not proxy.address.startswith("http"):
+        kind = proxy.address.partition(":")[0]
+        raise ConnectionFailed(f"{place}: {kind} is no kind of proxy that can be used; set an http or https one")
+    return _Route(place, url, proxy)
+
+
+@lru_cache(maxsize=32)
+def _limits(total_s: float | None, connect_s: float, idle_s: float) -> aiohttp.ClientTimeout:
+    import aiohttp
+
+    return aiohttp.ClientTimeout(total=total_s, connect=connect_s, sock_connect=connect_s, sock_read=idle_s)
+
+
 def _url(text: str, place: str) -> yarl.URL:
     import yarl
 
@@ -277,8 +316,9 @@ def _url(text: str, place: str) -> yarl.URL:
 
 def _without_user(url: yarl.URL, headers: Mapping[str, str]) -> yarl.URL:
     """Drop the user part of an address when the request brings its own authorization; HTTP has room for one."""
-    given = any(name.lower() == "authorization" for name in headers)
-    return url.with_user(None) if given and url.raw_user is not None else url
+    if url.raw_user is None:
+        return url
+    return url.with_user(None) if any(name.lower() == "authorization" for name in headers) else url
 
 
 def _new_session() -> aiohttp.ClientSession:
