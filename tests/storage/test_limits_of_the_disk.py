@@ -99,7 +99,7 @@ async def test_a_full_disk_is_an_error_and_writing_goes_on_when_there_is_room_ag
         again = await store.open(SessionKey(agent="default", id=session.id))
         assert [m.id for m in again.messages] == [*kept, "after"]
         await again.close()
-    assert sorted(os.listdir(path.parent)) == ["locks", "sessions.db"]
+    assert sorted(os.listdir(path.parent)) == ["sessions.db", "sessions.lock"]
 
 
 async def test_a_full_disk_fails_all_sessions_of_a_commit_alike(tmp_path: Path) -> None:
