@@ -73,7 +73,7 @@ class Agent:
         Raises:
             UsageError: a tool or the provider does not have the shape of its port.
         """
-        self._options = options = options or AgentOptions()
+        self._options = options = options or _DEFAULTS
         self._gate = gate
         self._hooks = HookTable()
         self._provider = as_provider(provider)
@@ -279,6 +279,8 @@ class Agent:
         if self._gate.label == NO_GATE:
             stack.enter_context(bound("gate", NO_GATE))
 
+
+_DEFAULTS = AgentOptions()
 
 _MODEL = "model"
 """Providers name their model if they have one; the port does not ask for it."""

@@ -144,9 +144,11 @@ class Conversation:
         self._stored = len(messages)
         self._history = OutgoingHistory()
         self._call_ids: set[str] = set()
+        add = self._history.add
         for message in messages:
-            self._history.add(message)
-            self._call_ids.update(call.id for call in message.calls)
+            add(message)
+            if message.calls:
+                self._call_ids.update([call.id for call in message.calls])
 
 
 async def undisturbed(work: Awaitable[T]) -> T:
