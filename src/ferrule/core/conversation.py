@@ -13,6 +13,7 @@ from ..types.errors import StoreError
 from ..types.messages import Message, tool_message
 from ..types.tools import ToolCall, ToolResult
 from .history import NO_RESULT, valid_history
+from .trim import first_kept
 
 T = TypeVar("T")
 
@@ -30,6 +31,8 @@ class Conversation:
         self._pending: list[Message] = []
         self._timer: asyncio.TimerHandle | None = None
         self._early: asyncio.Task[None] | None = None
+        self._early_batch: list[Message] = []
+        self._begin = 0  # what goes to the model begins with this message; see `trim`
         self._call_ids = {call.id for message in self._messages for call in message.calls}
 
     def recover(self, now_ms: int) -> int:
@@ -45,10 +48,37 @@ class Conversation:
         self._messages.append(message)
         self._pending.append(message)
 
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What was said so far, oldest first, as it is now."""
+        return tuple(self._messages)
+
+    @property
+    def system(self) -> Message | None:
+        """The instructions; None when there are none."""
+        return self._system
+
     def outgoing(self) -> list[Message]:
         """Return the valid history to send."""
-        history = valid_history(self._messages)
+        history = valid_history(self._messages[self._begin :] if self._begin else self._messages)
         return [self._system, *history] if self._system is not None else history
+
+    def trim(self, fixed: int, share: float) -> tuple[int, int] | None:
+        """Leave out older turns of what goes to the model, from now on; what is stored stays whole.
+
+        Args:
+            fixed: Characters that are sent beside the history.
+            share: How much of the present request may remain.
+
+        Returns:
+            How many messages were and are sent; None when only the present turn is left.
+        """
+        begin = first_kept(self._messages, begin=self._begin, fixed=fixed, share=share)
+        if begin == self._begin:
+            return None
+        before = len(self._messages) - self._begin
+        self._begin = begin
+        return before, len(self._messages) - begin
 
     def unique(self, call: ToolCall, fallback: str) -> ToolCall:
         """Return the call with an id that no other call of the session has."""
@@ -96,8 +126,8 @@ class Conversation:
 
     def _write_early(self) -> None:
         self._timer = None
-        batch, self._pending = self._pending, []
-        self._early = asyncio.ensure_future(self.session.append(batch))
+        self._early_batch, self._pending = self._pending, []
+        self._early = asyncio.ensure_future(self.session.append(self._early_batch))
 
     async def _settle_early(self) -> None:
         if self._timer is not None:
@@ -105,26 +135,41 @@ class Conversation:
             self._timer = None
         if self._early is not None:
             early, self._early = self._early, None
-            await undisturbed(_outcome(early))
+            batch, self._early_batch = self._early_batch, []
+            stop = await until_done(early)
+            try:
+                early.result()
+            except StoreError:
+                self._pending = batch + self._pending  # not on disk, so it still waits
+                raise
+            if stop is not None:
+                raise stop
 
     def _reset(self) -> None:
         self._messages = list(self.session.messages)
         self._pending = []
+        self._begin = min(self._begin, len(self._messages))
 
 
-async def _outcome(task: asyncio.Task[None]) -> None:
-    await task
-
-
-async def undisturbed(work: Coroutine[Any, Any, T]) -> T:
-    """Await something that must not stop half-way; a cancellation is delivered when it has ended."""
-    task = asyncio.ensure_future(work)
+async def until_done(task: asyncio.Task[Any]) -> asyncio.CancelledError | None:
+    """Wait until a task has ended, however often the waiting is cancelled; returns the last cancellation."""
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:
             await asyncio.wait([task])
         except asyncio.CancelledError as stop:
             cancelled = stop
+    return cancelled
+
+
+async def undisturbed(work: Coroutine[Any, Any, T]) -> T:
+    """Await something that must not stop half-way; a cancellation is delivered when it has ended.
+
+    When it fails, its failure comes first: a cancellation would hide that nothing was written.
+    """
+    task = asyncio.ensure_future(work)
+    cancelled = await until_done(task)
+    result = task.result()
     if cancelled is not None:
         raise cancelled
-    return task.result()
+    return result
