@@ -13,7 +13,7 @@ from ..ports.gate import Approver, GateKeeper
 from ..ports.provider import CompletionProvider, Provider
 from ..ports.session import Session
 from ..ports.tool import Tool, ToolSource
-from ..types.errors import FerruleError, NestedSend
+from ..types.errors import FerruleError, NestedSend, StoreError
 from ..types.events import AgentEvent, ErrorInfo
 from ..types.log_context import bound
 from ..types.messages import Content, Message
@@ -200,6 +200,8 @@ class Agent:
             log.exception("the turn broke")
             fault = broken
         leash.release()
+        if leash.stop is not None and isinstance(fault, StoreError):
+            turn.tell_unstored(fault)
         ending = ending_of(leash.stop or fault, is_cancelled=leash.is_cancelled)
         settling = asyncio.ensure_future(turn.settle(ending))
         await until_done(settling)

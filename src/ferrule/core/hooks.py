@@ -157,9 +157,9 @@ class HookSet:
         for hook in self.steps.get(step, ()):
             answer = await ran(hook, context)
             if isinstance(answer, Broke):
-                log.error("hook %s failed", _name(hook), exc_info=answer.error)
+                log.error("hook %s of %s failed", _name(hook), step, exc_info=answer.error)
             elif answer is not None:
-                log.warning("hook %s returned a value, which this step ignores", _name(hook))
+                log.warning("hook %s returned a value, which %s ignores", _name(hook), step)
 
 
 class HookTable:

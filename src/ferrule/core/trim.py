@@ -23,7 +23,7 @@ SHARE = 0.4
 MARGIN = 0.9
 """Under the length that the vendor named: its count and ours differ."""
 
-_NUMBER = re.compile(r"(?<![\w.])\d{1,3}(?:[,_]\d{3})+(?!\w)|(?<![\w.])\d{3,9}(?!\w)")
+_NUMBER = re.compile(r"(?<![\w.])\d{1,3}(?:[,_]\d{3})+(?!\w)|(?<![\w.])\d{4,9}(?!\w)")
 
 
 def size_of(messages: Iterable[Message]) -> int:
@@ -79,24 +79,36 @@ def first_kept(messages: Sequence[Message], *, begin: int, fixed: int, share: fl
     return turns[kept]
 
 
-def too_long(fixed_system: int, tools: Sequence[ToolSpec], history: Sequence[Message]) -> tuple[str, str]:
-    """Say which part of a request is how long, and what to do about the longest; tokens are estimates."""
+def too_long(instructions: int, tools: Sequence[ToolSpec], history: Sequence[Message]) -> tuple[str, str]:
+    """Say which part of a request is how long, and what to do about the longest.
+
+    Args:
+        instructions: Characters of the system message.
+        tools: The tools that are shown.
+        history: The messages that are sent, the present turn last.
+
+    Returns:
+        A sentence with tokens as estimates, and the fix.
+    """
+    present = max((i for i, message in enumerate(history) if message.role == "user"), default=0)
     parts = {
-        "instructions": fixed_system // CHARS_PER_TOKEN,
-        "tools": size_of_tools(tools) // CHARS_PER_TOKEN,
-        "message": size_of(history) // CHARS_PER_TOKEN,
+        "instructions": instructions,
+        f"{len(tools)} tools": size_of_tools(tools),
+        "earlier turns": size_of(history[:present]),
+        "this message and what its tools gave": size_of(history[present:]),
     }
-    text = (
-        "the request is too long for the model, also without earlier turns: about "
-        f"{parts['instructions']:,} tokens of instructions, {parts['tools']:,} of {len(tools)} tools, "
-        f"{parts['message']:,} of this message and what its tools gave"
+    sizes = ", ".join(f"{size // CHARS_PER_TOKEN:,} of {part}" for part, size in parts.items())
+    largest = max(parts.values())
+    fix = next(fix for size, fix in zip(parts.values(), _FIXES, strict=True) if size == largest)
+    return (
+        f"the request is too long for the model; in tokens, about {sizes}",
+        f"{fix}, or use a model of a larger window",
     )
-    largest = max(parts, key=lambda part: parts[part])
-    return text, f"{_FIX[largest]}, or use a model with a larger window"
 
 
-_FIX = {
-    "instructions": "shorten the agent's instructions",
-    "tools": "show the agent fewer tools",
-    "message": "send less at once, or ask for smaller pieces",
-}
+_FIXES = (
+    "shorten the agent's instructions",
+    "show the agent fewer tools",
+    "send the message again, and more of the earlier turns are left out",
+    "send less at once, or ask for smaller pieces",
+)

@@ -22,7 +22,7 @@ from ..types.events import (
 from ..types.messages import Content, Message, tool_message, user_message
 from ..types.tools import ToolCall, ToolResult
 from ..types.turn import SILENT, TurnResult
-from ..types.usage import Usage
+from ..types.usage import MICRO, Usage
 from .calls import RoundCalls
 from .conversation import undisturbed
 from .endings import GO_ON, Ending, Stopped, guarded_error, info_of, limit_of
@@ -161,8 +161,8 @@ class Turn:
         if limits.tokens is not None and usage.total > limits.tokens:
             raise limit_of("tokens", f"{usage.total:,} tokens were used, the limit is {limits.tokens:,}", "max_tokens")
         if limits.cost_micro_usd is not None and (usage.cost_micro_usd or 0) > limits.cost_micro_usd:
-            spent = (usage.cost_micro_usd or 0) / 1_000_000
-            raise limit_of("cost", f"${spent:.4f} were spent, which is over the limit", "max_cost_micro_usd")
+            spent, most = (usage.cost_micro_usd or 0) / MICRO, limits.cost_micro_usd / MICRO
+            raise limit_of("cost", f"${spent:.6f} were spent, the limit is ${most:.6f}", "max_cost_micro_usd")
 
     @property
     def is_answered(self) -> bool:
@@ -205,12 +205,17 @@ class Turn:
         try:
             await self._parts.conversation.commit()
         except StoreError as failure:
-            log.error("the turn could not be stored: %s", failure)
             if error is None:
+                log.error("the turn could not be stored: %s", failure)
                 return info_of(failure)
-            if error.code != failure.code:  # the first cause stays the outcome; this one is told beside it
-                self.emit(Notice, code=failure.code, text=f"the turn could not be stored: {failure}")
+            if error.code != failure.code:
+                self.tell_unstored(failure)
         return error
+
+    def tell_unstored(self, failure: StoreError) -> None:
+        """Tell of a failed write beside the first cause, which stays the outcome."""
+        log.error("the turn could not be stored: %s", failure)
+        self.emit(Notice, code=failure.code, text=f"the turn could not be stored: {failure}")
 
     # -- what a call needs of its turn -------------------------------------
 
