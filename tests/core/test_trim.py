@@ -217,3 +217,10 @@ def test_each_trim_leaves_out_at_least_one_turn_until_only_the_present_one_is_le
         assert messages[begin].role == "user"
     assert count >= 1
     assert sum(m.role == "user" for m in messages[begin:]) == 1
+
+
+def test_one_turn_at_least_is_left_out_also_when_all_would_fit() -> None:
+    messages = [*turn(1), *turn(2), *turn(3)]
+    assert first_kept(messages, begin=0, fixed=0, share=1) == 2
+    assert first_kept(messages, begin=2, fixed=0, share=1) == 4
+    assert first_kept(messages, begin=4, fixed=0, share=1) == 4

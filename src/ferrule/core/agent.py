@@ -265,5 +265,3 @@ async def _ended(task: asyncio.Task[TurnResult]) -> None:
     while not task.done():
         task.cancel()
         await asyncio.wait([task], timeout=INSIST_S)
-    if not task.cancelled():
-        task.exception()  # nobody is left to hear of it; it is logged where it happened

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import orjson
@@ -45,12 +46,11 @@ class Asking:
         if self.approver is None:
             return NOBODY
         answer: object = None
-        try:
-            async with asyncio.timeout(self.timeout_s) as deadline:
+        deadline = asyncio.timeout(self.timeout_s)
+        with suppress(TimeoutError):
+            async with deadline:
                 answer = await ran(self.approver.approve, request)
-        except TimeoutError:
-            return TIMED_OUT
-        if deadline.expired():  # the surface held on to the question after it had lapsed
+        if deadline.expired():  # also when the surface held on to the question and answers late
             return TIMED_OUT
         if not isinstance(answer, ApprovalAnswer):
             # A surface that breaks has asked nobody; the call does not run.

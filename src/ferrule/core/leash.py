@@ -41,8 +41,8 @@ class Leash:
             self._timer = asyncio.get_running_loop().call_later(self._limit_s, self._late)
 
     def cancel(self, reason: str) -> bool:
-        """Stop the turn; False when it is stopping or ending already."""
-        if self.stop is not None or self._is_released:
+        """Stop the turn; False when it has not begun, or is stopping or ending already."""
+        if self.stop is not None or self._is_released or self._task is None:
             return False
         error = ErrorInfo(code="turn.cancelled", message=reason.strip() or "cancelled", hint=GO_ON)
         self._stop(Stopped("cancelled", error))
@@ -97,22 +97,21 @@ class Leash:
 
     def forget(self) -> None:
         """Take back the cancellations that were given here, so that the task can go on."""
-        for _ in range(self._given if self._task is not None else 0):
-            self._task.uncancel()  # type: ignore[union-attr]  # nothing is given without a task
-        self._given = 0
+        while self._given and self._task is not None:
+            self._task.uncancel()
+            self._given -= 1
 
     def _late(self) -> None:
         self._stop(limit_of("wall_time", f"the turn took longer than {self._limit_s} s", "turn_timeout_s"))
 
     def _stop(self, stop: Stopped | LimitReached) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
         self.stop = stop
         self._give()
 
     def _give(self) -> None:
-        if self._task is None:
-            return
+        assert self._task is not None, "a leash is started before it stops anything"
+        if self._timer is not None:
+            self._timer.cancel()
         self._task.cancel()
         self._given += 1
         self._timer = self._task.get_loop().call_later(INSIST_S, self._again)

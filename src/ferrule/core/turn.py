@@ -205,11 +205,9 @@ class Turn:
         try:
             await self._parts.conversation.commit()
         except StoreError as failure:
-            if error is None:
-                log.error("the turn could not be stored: %s", failure)
-                return info_of(failure)
-            if error.code != failure.code:
+            if error is None or error.code != failure.code:
                 self.tell_unstored(failure)
+            return error or info_of(failure)
         return error
 
     def tell_unstored(self, failure: StoreError) -> None:
