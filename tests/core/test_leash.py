@@ -6,8 +6,11 @@ import asyncio
 
 import pytest
 
+from ferrule.core.conversation import undisturbed
 from ferrule.core.foreign import Broke, called, ran
 from ferrule.core.leash import Leash
+from ferrule.types.errors import StoreError
+from ferrule.types.unstoppable import Unstoppable
 
 
 async def test_a_turn_that_has_not_begun_or_is_ending_cannot_be_cancelled() -> None:
@@ -75,3 +78,30 @@ def test_what_ends_the_process_is_no_fault_of_a_part(ends: type[BaseException]) 
 
     with pytest.raises(ends):
         called(leaves)
+
+
+@pytest.mark.parametrize("kind", [Unstoppable, asyncio.Future])
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_write_is_waited_for_when_cancelled_and_its_failure_comes_before_the_cancellation(
+    kind: type[asyncio.Future[int]], fails: bool
+) -> None:
+    write = kind()
+    waiting = asyncio.ensure_future(undisturbed(write))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    waiting.cancel()
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    if fails:
+        write.set_exception(StoreError("disk full"))
+    else:
+        write.set_result(1)
+    with pytest.raises(StoreError if fails else asyncio.CancelledError):
+        await waiting
+    assert waiting.cancelled() is not fails
+
+
+async def test_a_write_that_is_left_alone_gives_its_result() -> None:
+    write: Unstoppable[int] = Unstoppable()
+    write.set_result(1)
+    assert await undisturbed(write) == 1

@@ -178,13 +178,23 @@ async def test_a_silent_end_is_told_by_a_notice_and_one_with_words_is_not() -> N
 
 
 async def test_a_busy_agent_says_so_in_the_stream() -> None:
-    one = agent(say("x"), limits=Limits(queue=0))
+    began, release = asyncio.Event(), asyncio.Event()
+
+    @tool
+    async def waits() -> str:
+        """Wait."""
+        began.set()
+        await release.wait()
+        return ""
+
+    one = agent(ask(call("waits", {})), say("x"), tools=(waits,), limits=Limits(queue=0))
     running = asyncio.ensure_future(one.send("go"))
-    await asyncio.sleep(0)
+    await began.wait()
     (event,) = await events_of(one.stream("more"))
     assert isinstance(event, TurnFinished)
     assert event.error is not None
     assert (event.error.code, bool(event.error.hint)) == ("turn.busy", True)
+    release.set()
     await running
 
 

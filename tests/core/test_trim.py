@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ferrule.core.agent import Agent
 from ferrule.core.conversation import Conversation
-from ferrule.core.history import valid_history
+from ferrule.core.history import OutgoingHistory, valid_history
 from ferrule.core.memory_session import MemorySession
 from ferrule.core.trim import first_kept, share_of, size_of, size_of_tools, too_long
 from ferrule.testing.gates import allow_all
@@ -210,17 +210,37 @@ def test_each_trim_leaves_out_at_least_one_turn_until_only_the_present_one_is_le
     history: list[Message], fixed: int, share: float
 ) -> None:
     messages = [*history, Message(id="now", role="user", text="now")]
-    begin, count = 0, sum(m.role == "user" for m in messages)
-    while (kept := first_kept(messages, begin=begin, fixed=fixed, share=share)) != begin:
-        assert kept > begin
-        begin, count = kept, count - 1
-        assert messages[begin].role == "user"
+    count = sum(m.role == "user" for m in messages)
+    while (kept := first_kept(messages, fixed=fixed, share=share)) != 0:
+        messages, count = messages[kept:], count - 1
+        assert messages[0].role == "user"
     assert count >= 1
-    assert sum(m.role == "user" for m in messages[begin:]) == 1
+    assert sum(m.role == "user" for m in messages) == 1
 
 
 def test_one_turn_at_least_is_left_out_also_when_all_would_fit() -> None:
     messages = [*turn(1), *turn(2), *turn(3)]
-    assert first_kept(messages, begin=0, fixed=0, share=1) == 2
-    assert first_kept(messages, begin=2, fixed=0, share=1) == 4
-    assert first_kept(messages, begin=4, fixed=0, share=1) == 4
+    assert first_kept(messages, fixed=0, share=1) == 2
+    assert first_kept(messages[2:], fixed=0, share=1) == 2
+    assert first_kept(messages[4:], fixed=0, share=1) == 0
+
+
+async def test_what_was_left_out_stays_left_out_when_the_session_is_read_anew() -> None:
+    one = resumed(10, TOO_LONG, say("fine"), say("later"))
+    await one.send("and now?")
+    beside = Message(id="beside", role="user", text="said elsewhere")
+    await one.session.append([beside])
+    await one.send("and then?")
+    sent = [questions(request.messages) for request in asked(one)[1:]]
+    assert sent[1] == [*sent[0], "said elsewhere", "and then"]
+
+
+async def test_system_messages_of_a_history_are_kept() -> None:
+    note = Message(id="s", role="system", text="said once")
+    history = OutgoingHistory()
+    for message in [note, *turn(1), *turn(2)]:
+        history.add(message)
+    history.begin_at("u2")
+    assert [m.id for m in history.messages()] == ["s", "u2"]
+    history.begin_at("unknown")
+    assert [m.id for m in history.messages()] == ["s", "u2"]

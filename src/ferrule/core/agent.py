@@ -75,7 +75,7 @@ class Agent:
         Raises:
             UsageError: a tool or the provider does not have the shape of its port.
         """
-        self._options = options = options or AgentOptions()
+        self._options = options = options or _DEFAULTS
         self._gate = gate
         self._hooks = HookTable()
         self._provider = as_provider(provider)
@@ -203,11 +203,14 @@ class Agent:
         if leash.stop is not None and isinstance(fault, StoreError):
             turn.tell_unstored(fault)
         ending = ending_of(leash.stop or fault, is_cancelled=leash.is_cancelled)
-        settling = asyncio.ensure_future(turn.settle(ending))
-        await until_done(settling)
+        if turn.settles_at_once and not leash.is_stopped:
+            result = await turn.settle(ending)
+        else:  # a cancellation that is still on its way is taken in here
+            settling = asyncio.ensure_future(turn.settle(ending))
+            await until_done(settling)
+            result = settling.result()
         raises = ending.raises or (asyncio.CancelledError() if leash.is_cancelled else None)
         leash.forget()
-        result = settling.result()
         if raises is not None:
             raise raises
         return result
@@ -255,6 +258,8 @@ class Agent:
         if self._gate.label == NO_GATE:
             stack.enter_context(bound("gate", NO_GATE))
 
+
+_DEFAULTS = AgentOptions()
 
 _MODEL = "model"
 """Providers name their model if they have one; the port does not ask for it."""

@@ -57,6 +57,11 @@ class RoundCalls:
         if self._failures:
             raise self._failures[0]
 
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether `answers` has something to hand out."""
+        return bool(self._results)
+
     def answers(self) -> Iterator[tuple[ToolCall, ToolResult]]:
         """Hand out every call of the round with its result, once; one that has none was cancelled."""
         results, self._results = self._results, []

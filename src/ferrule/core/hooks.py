@@ -123,6 +123,11 @@ class HookSet:
     events: tuple[Callable[[AgentEvent], object], ...] = ()
     observers: tuple[Callable[[str, object], object], ...] = ()
 
+    @property
+    def watch_ends(self) -> bool:
+        """Whether a hook runs when a turn ends."""
+        return "inner_loops_end" in self.steps or "after_send" in self.steps
+
     def event(self, event: AgentEvent) -> None:
         """Show an event to the observers; what they raise is logged, never passed on."""
         for observer in self.events:

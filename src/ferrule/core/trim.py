@@ -53,23 +53,23 @@ def share_of(words: str) -> float:
     return max(0.05, round(MARGIN * min(numbers) / max(numbers), 3))
 
 
-def first_kept(messages: Sequence[Message], *, begin: int, fixed: int, share: float) -> int:
+def first_kept(messages: Sequence[Message], *, fixed: int, share: float) -> int:
     """Return the index of the first message to send.
 
     Args:
-        messages: The whole history, the present turn last.
-        begin: The index of the first message sent so far.
+        messages: The history as it is sent now, the present turn last.
         fixed: Characters sent beside the history: instructions and tools.
         share: How much of the present request may remain.
 
     Returns:
-        The index of a person's message: the oldest with which the request is
-        short enough, else the present one. `begin` when there is nothing older.
+        The index of a person's message: of the oldest but the first with which
+        the request is short enough, else the present one. 0 when there is
+        nothing older than the present turn.
     """
-    turns = [i for i in range(begin, len(messages)) if messages[i].role == "user"]
+    turns = [i for i, message in enumerate(messages) if message.role == "user"]
     if len(turns) < 2:
-        return begin
-    room = share * (fixed + size_of(messages[begin:])) - fixed
+        return 0
+    room = share * (fixed + size_of(messages)) - fixed
     kept = size = 0
     ends = [*turns[1:], len(messages)]
     for kept in range(len(turns) - 1, 0, -1):

@@ -171,6 +171,12 @@ class Turn:
 
     # -- the end ----------------------------------------------------------
 
+    @property
+    def settles_at_once(self) -> bool:
+        """Whether nothing in `settle` waits, so that no cancellation can come between."""
+        waits = self._in_round or self._partial or self._calls.is_unanswered or self.hooks.watch_ends
+        return not (waits or self._parts.conversation.is_unwritten)
+
     async def settle(self, ending: Ending) -> TurnResult:
         """Leave a valid history behind, whatever happened, and tell everybody."""
         status, error = ending.status, ending.error
