@@ -7,6 +7,7 @@ import asyncio
 from ferrule.core.tool_decorator import tool
 from ferrule.testing.scripted import ask, call, say
 from ferrule.types.limits import Limits
+from ferrule.types.usage import Usage
 from tests.core._agents import agent, asked, double, fails
 
 
@@ -87,3 +88,11 @@ async def test_an_unknown_tool_is_told_with_the_closest_of_the_shown_names_only(
     text = one.session.messages[2].text
     assert "double" in text
     assert "fails" not in text
+
+
+async def test_calls_that_a_limit_kept_from_beginning_are_told_apart_from_those_that_were_stopped() -> None:
+    one = agent(ask(call("double", {"n": 1}), usage=Usage(input=99, output=1)), limits=Limits(tokens=50))
+    assert (await one.send("go")).status == "limit"
+    last = one.session.messages[-1]
+    assert (last.code, last.is_error) == ("tool.cancelled", True)
+    assert last.text == "Not run: the turn was stopped before this call began."

@@ -134,6 +134,7 @@ class World:
         hooks, messages = self.hooks, list(self.session.messages)
         types = [event.type for event in hooks.events]
         assert types.count("tool.started") == types.count("tool.finished")
+        assert types.count("approval.asked") == types.count("approval.answered")
         assert types.count("turn.finished") == (1 if "before-send" in hooks.steps else 0)
         if types:
             last = hooks.events[-1]
