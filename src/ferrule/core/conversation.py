@@ -7,6 +7,7 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from ..ports.clock import Ids
 from ..ports.session import Session
 from ..types.codec import clean
 from ..types.errors import StoreError
@@ -92,11 +93,11 @@ class Conversation:
         self._history.begin_at(self._first_sent)
         return len(sent), len(self._history.messages())
 
-    def unique(self, call: ToolCall, fallback: str) -> ToolCall:
+    def unique(self, call: ToolCall, ids: Ids) -> ToolCall:
         """Return the call with an id that no other call of the session has."""
         wanted = clean(call.id)
         if not wanted or wanted in self._call_ids:
-            wanted = fallback
+            wanted = ids.new("call")
         if wanted != call.id:
             call = replace(call, id=wanted)
         self._call_ids.add(call.id)

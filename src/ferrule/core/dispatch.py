@@ -54,6 +54,11 @@ class Surroundings(Protocol):
         """The hooks of this turn."""
         ...
 
+    @property
+    def listens(self) -> bool:
+        """Whether anybody sees events."""
+        ...
+
     def emit(self, kind: type[Any], /, **fields: object) -> None:
         """Send an event, if anybody listens."""
         ...
@@ -123,6 +128,8 @@ class Dispatcher:
         return result
 
     def _ended(self, turn: Surroundings, call_id: str, result: ToolResult, began: float) -> None:
+        if not turn.listens:
+            return
         turn.emit(
             ToolFinished,
             call_id=call_id,
@@ -294,7 +301,9 @@ class Dispatcher:
 
     async def _finish(self, result: ToolResult, context: ToolCallContext, turn: Surroundings) -> ToolResult:
         guard = self._with.guard
-        result = replace(result, content=guard.clean(clean(result.content)))
+        shown = guard.clean(clean(result.content))
+        if shown is not result.content:
+            result = replace(result, content=shown)
         try:
             replaced = await turn.hooks.ask("tool_result", FinishedCall(context, result))
         except (HookTypeError, NestedSend):
@@ -332,6 +341,8 @@ class Dispatcher:
         self, turn: Surroundings, context: ToolCallContext, decision: Literal["allow", "ask", "deny"], rule: str
     ) -> None:
         context.is_shown = True
+        if not turn.listens:
+            return
         arguments: Mapping[str, object] = guarded_value(self._with.guard, context.arguments)
         turn.emit(
             ToolStarted, call_id=context.call_id, name=context.name, arguments=arguments, decision=decision, rule=rule

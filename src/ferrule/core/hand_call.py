@@ -25,6 +25,11 @@ class HandCall:
         self.hooks: HookSet = parts.hooks.current
         self.tools: ToolSet = parts.toolbox.refresh()
 
+    @property
+    def listens(self) -> bool:
+        """Whether anybody sees events."""
+        return self._listener is not None or bool(self.hooks.events)
+
     def emit(self, kind: type[Any], /, **fields: object) -> None:
         """Send an event, if anybody listens."""
         self._seq += 1

@@ -112,7 +112,7 @@ class Turn:
         if options.single_tool_rounds and len(asked.calls) > 1:
             self.text = asked.text
             raise Stopped("failed", _too_many(len(asked.calls)))
-        calls = tuple(conversation.unique(call, options.ids.new("call")) for call in asked.calls)
+        calls = tuple(conversation.unique(call, options.ids) for call in asked.calls)
         self._calls.take(calls)
         self.text = asked.text if not calls or asked.text else self.text
         conversation.add(self._assistant(asked))

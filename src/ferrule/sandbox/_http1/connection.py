@@ -63,6 +63,7 @@ class Connection(asyncio.Protocol):
         self.is_complete = False
         self.may_stay = False
         self._has_head = False
+        self._is_excess = False  # the server says more than one answer
         self._until_close = False
         self._head_bytes = 0
         self._body: list[bytes] = []
@@ -208,6 +209,12 @@ class Connection(asyncio.Protocol):
 
     # -- what the parser calls --------------------------------------------
 
+    def on_message_begin(self) -> None:
+        """Note an answer that nobody asked for: nothing of it is taken, and the connection is not used again."""
+        if self.is_complete:
+            self._is_excess = True
+            self.may_stay = False
+
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header field; those behind a chunked body are of no use here."""
         if not self._has_head:
@@ -215,6 +222,8 @@ class Connection(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         """Note how the body ends; an interim answer has none and is passed over."""
+        if self._is_excess:
+            return
         status = self._parser.get_status_code()
         if 100 <= status < 200:
             self.headers = []
@@ -228,6 +237,8 @@ class Connection(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         """Keep a piece for the reader."""
+        if self._is_excess:
+            return
         self._body.append(body)
         self._buffered += len(body)
         if self._buffered > MOST_BUFFERED and not self._is_paused and self._transport is not None:
