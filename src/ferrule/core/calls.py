@@ -38,7 +38,6 @@ class RoundCalls:
         """Begin a round with these calls."""
         self.asked = calls
         self._results = [None] * len(calls)
-        self._begun.clear()
 
     def fail(self, fault: FerruleError) -> None:
         """End the turn after this round's results."""
