@@ -169,12 +169,15 @@ def test_without_the_key_nothing_is_made_and_the_values_stay(vault: Vault) -> No
         assert "backup" in str(raised.value.hint)
     assert not key_of(vault).exists()
     assert vault.path.read_bytes() == kept
+    with lost.writing() as writing:
+        assert writing.remove(INSTALL, "a"), "who has lost the key can begin anew"
+    put(lost, "b", "2")
+    assert lost.get(INSTALL, "b") == "2"
 
 
 def test_a_key_is_not_made_when_values_lie_elsewhere(vault: Vault) -> None:
-    with pytest.raises(KeyMissing):
-        with vault.writing(new_key=False):
-            raise AssertionError("never held")
+    with vault.writing(new_key=False) as writing, pytest.raises(KeyMissing):
+        writing.put(INSTALL, "a", "1")
     with pytest.raises(KeyMissing):
         vault.rotate(nowhere, new_key=False)
     assert not key_of(vault).exists()

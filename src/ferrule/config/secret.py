@@ -73,7 +73,7 @@ def masked(value: object, *, path: Path, shape: Shape) -> object:
 
 
 def _walk(value: object, path: Path, shape: Shape, leaf: Callable[[object, Path], object]) -> object:
-    if _secret_at(path, shape):
+    if secret_at(path, shape):
         return leaf(value, path)
     if isinstance(value, Mapping):
         return {name: _walk(inner, (*path, name), shape, leaf) for name, inner in value.items()}
@@ -82,8 +82,8 @@ def _walk(value: object, path: Path, shape: Shape, leaf: Callable[[object, Path]
     return value
 
 
-def _secret_at(path: Path, shape: Shape) -> bool:
-    """A key that no schema knows (a typing slip, an absent adapter) is judged by its name."""
+def secret_at(path: Path, shape: Shape) -> bool:
+    """Tell whether a key holds a secret; one that no schema knows (a typing slip) is judged by its name."""
     if shape.nodes(path):
         return shape.is_secret(path)
     name = next((step for step in reversed(path) if isinstance(step, str)), "")
@@ -197,7 +197,7 @@ def _refuse_expansions(value: object, path: Path, shape: Shape, result: Revealed
     """A whole value such as ``"${URL}"`` in an adapter's table is never meant to be sent like that."""
 
     def look(found: object, at: Path) -> None:
-        if _secret_at(at, shape):
+        if secret_at(at, shape):
             return
         if isinstance(found, Mapping):
             for name, inner in found.items():

@@ -70,6 +70,10 @@ class Keys(Protocol):
         """Remove an old key whose removal was interrupted."""
         ...
 
+    def is_rotating(self) -> bool:
+        """Tell whether a rotation has begun and not ended."""
+        ...
+
 
 def keys_of(folder: Path, environ: Mapping[str, str]) -> Keys:
     """Choose where the keys of a vault come from."""
@@ -113,6 +117,10 @@ class EnvironmentKeys:
 
     def settle(self) -> None:
         """Nothing of ours is left behind."""
+
+    def is_rotating(self) -> bool:
+        """Tell whether there is an old key, too."""
+        return "," in self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +186,10 @@ class FileKeys:
             os_keyring.remove(former.removeprefix(_POINTER))
         self._old.unlink()
         sync_folder(self.folder)
+
+    def is_rotating(self) -> bool:
+        """Tell whether ``key.next`` is there."""
+        return self._next.exists()
 
     def _refuse_mounted(self) -> None:
         """A key that comes from outside would come back at the next start, and open nothing."""

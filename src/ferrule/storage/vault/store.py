@@ -61,6 +61,11 @@ class Vault:
         """The file of the named secrets."""
         return self.folder / "secrets.json"
 
+    @property
+    def is_rotating(self) -> bool:
+        """Whether a rotation was interrupted: then both keys are there."""
+        return self.keys.is_rotating()
+
     def open(self, value: str, *, namespace: str, place: str) -> str:
         """Decrypt a value where it stands.
 
@@ -119,14 +124,12 @@ class Vault:
             new_key: Whether a key may be made where there is none: not when encrypted values exist elsewhere.
 
         Raises:
-            KeyMissing: there is no key, and there are values that need one.
+            VaultError: the vault cannot be read or made.
             LockHeld: somebody else holds it.
         """
         with self._locked():
             entries = self.entries()
-            if new_key and not any(entries.values()):
-                self.keys.make()
-            yield Writing(self.path, self._present()[0], entries)
+            yield Writing(self, entries, new_key and not any(entries.values()))
 
     def rotate(self, elsewhere: Callable[[Move], None], *, to: Keeper | None = None, new_key: bool = True) -> Rotated:
         """Encrypt everything with a new key, then let go of the old one.
@@ -147,23 +150,28 @@ class Vault:
         with self._locked():
             filled = any(self.entries().values())
             if filled or not new_key:
-                self._present()
+                self.writing_key()
             resumed = self.keys.begin(to)
             moving = _Moving(self.keys.load())
             if filled:
                 write_atomic(self.path, moving.move(self.path.read_bytes()), mode=0o600)
             elsewhere(moving.move)
             self.keys.end()
-            return Rotated(resumed=resumed, moved=moving.moved, left=tuple(moving.left))
+            return Rotated(resumed=resumed, moved=moving.moved, left=tuple(dict.fromkeys(moving.left)))
 
-    def _present(self) -> tuple[Key, ...]:
+    def writing_key(self) -> Key:
+        """Return the key that new values are encrypted with.
+
+        Raises:
+            KeyMissing: there is none.
+        """
         keys = self.keys.load()
         if not keys:
             raise KeyMissing(
                 "there is no key, and there are values that were encrypted with one",
                 hint="restore the key from a backup, or remove those values; `ferrule secret list` names them",
             )
-        return keys
+        return keys[0]
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -181,17 +189,20 @@ class Vault:
 class Writing:
     """The vault, held for changes."""
 
-    _path: Path
-    _key: Key
+    _vault: Vault
     _entries: Entries
+    _new_key: bool
 
     def seal(self, text: str, *, namespace: str, place: str) -> str:
-        """Encrypt a text for one place.
+        """Encrypt a text for one place; the first of a home makes the key.
 
         Raises:
-            VaultError: it is too long.
+            KeyMissing: there is no key, and there are values that need one.
+            VaultError: the text is too long, or the key cannot be used.
         """
-        return seal(text, self._key, namespace=namespace, place=place)
+        if self._new_key:
+            self._vault.keys.make()
+        return seal(text, self._vault.writing_key(), namespace=namespace, place=place)
 
     def put(self, namespace: str, name: str, text: str) -> None:
         """Keep a named secret; on disk when this returns.
@@ -216,7 +227,9 @@ class Writing:
 
     def _write(self, entries: Entries) -> None:
         kept = {namespace: table for namespace, table in entries.items() if table}
-        write_atomic(self._path, orjson.dumps(kept, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS), mode=0o600)
+        write_atomic(
+            self._vault.path, orjson.dumps(kept, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS), mode=0o600
+        )
         self._entries.clear()
         self._entries.update(kept)
 
