@@ -3,7 +3,7 @@
 A child keeps, replaces and removes named secrets, encrypts a key of
 ``config.toml``, and changes the vault's key, in an order of its seed. Over a
 pipe it says what it is about to do and what the product acknowledged. The
-parent kills it 0 to 60 ms after it is ready, or after it was started, then
+parent kills it 0 to 100 ms after it is ready, or after it was started, then
 starts anew: every acknowledged secret must open with its value, one that was
 on its way may have its old or its new value, the key of the config opens, a
 rotation that was interrupted is finished every other time, no file is left
@@ -113,7 +113,7 @@ def kill_once(place: Layout, seed: int, known: Known, faults: Counter[str]) -> N
     with open(reading, "rb") as lines:
         if chance.random() < 0.8:
             lines.readline()
-        time.sleep(chance.random() * 0.06)
+        time.sleep(chance.random() * 0.1)
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         faults["failed_starts"] += not os.WIFSIGNALED(status)

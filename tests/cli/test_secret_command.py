@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from ferrule.app.checkup import check_up
 from ferrule.cli.config_command import config
 from ferrule.cli.secret_command import secret
 from ferrule.storage.vault import INSTALL, Altered, KeyMissing, vault_in
@@ -218,6 +219,25 @@ def test_a_damaged_value_is_a_vault_error_with_a_fix(run: Run, home: Path) -> No
     with pytest.raises(Altered) as raised:
         vault_in(home / "vault", {}).get(INSTALL, "named")
     assert "ferrule secret set" in str(raised.value.hint)
+
+
+async def test_the_doctor_says_what_does_not_open(run: Run, home: Path) -> None:
+    run("set", "named", piped="sk-canary")
+    environ = {"FERRULE_HOME": str(home)}
+
+    async def findings() -> list[tuple[str, str]]:
+        return [(found.state, found.text) for found in await check_up(environ) if found.topic == "secrets"]
+
+    assert await findings() == [("ok", "1 opens")]
+    run("set", KEY, piped="sk-canary")
+    assert await findings() == [("ok", "2 open")]
+    (home / "vault" / "key.next").write_text(new_key().text)
+    (home / "vault" / "key.next").chmod(0o600)
+    assert [state for state, _ in await findings()] == ["warning"]
+    (home / "vault" / "key").write_text(new_key().text)
+    assert [state for state, _ in await findings()] == ["error", "error", "warning"]
+    (home / "vault" / "secrets.json").write_text("{")
+    assert [state for state, _ in await findings()] == ["error"]
 
 
 def test_a_secret_too_short_to_be_masked_is_noted(run: Run) -> None:

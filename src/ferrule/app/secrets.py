@@ -7,7 +7,6 @@ the config refers to as ``{ secret = "NAME" }``.
 from __future__ import annotations
 
 import difflib
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,12 +19,22 @@ from ..config.rewrite import put, steps
 from ..config.root import ADAPTER_ROOTS, DEFAULT
 from ..config.secret import named_secrets, namespace_of, sealed_values, secret_at
 from ..config.shape import Adapters, shape_of
-from ..storage.vault import INSTALL, PREFIX, Keeper, Rotated, Vault, VaultError, agent_namespace, vault_in
+from ..storage.vault import (
+    INSTALL,
+    PREFIX,
+    Keeper,
+    Rotated,
+    Vault,
+    VaultError,
+    agent_namespace,
+    check_name,
+    check_text,
+    vault_in,
+)
 from ..types.errors import UsageError
 from . import discovery
 
 ADAPTERS = Adapters(settings_for=discovery.settings_for, names=discovery.names)
-NAME = re.compile(r"[a-z0-9_-]+(/[a-z0-9_-]+)*")
 CONFIG = "config.toml"
 VAULT = "vault"
 
@@ -57,8 +66,7 @@ def keep_secret(place: Layout, environ: Mapping[str, str], name: str, text: str,
         ConfigError: the config would have faults.
         StoreError: it was not kept.
     """
-    if not text:
-        raise UsageError("the secret is empty", hint="`ferrule secret remove` forgets one")
+    check_text(text)
     place.prepare()
     vault = vault_in(place.vault, environ)
     if "." in name:
@@ -67,7 +75,7 @@ def keep_secret(place: Layout, environ: Mapping[str, str], name: str, text: str,
         _keep_in_config(place, vault, name, text)
         return f"{name}: encrypted in {place.config}"
     owner = _owner(place, agent)
-    _check_name(name)
+    check_name(name)
     with vault.writing(new_key=not _is_sealed(place)) as writing:
         writing.put(owner, name, text)
     return f'{name}: kept in the vault; the config refers to it as {{ secret = "{name}" }}'
@@ -188,11 +196,3 @@ def _owner(place: Layout, agent: str) -> str:
     if agent not in known:
         raise UsageError(f"there is no agent {agent!r}", hint=f"known agents: {', '.join(known)}")
     return agent_namespace(agent)
-
-
-def _check_name(name: str) -> None:
-    if not NAME.fullmatch(name) or len(name) > 200:
-        raise UsageError(
-            f"{name!r} is no name for a secret",
-            hint="a-z, 0-9, _ and -, parts divided by /; or a key of the config, such as providers.openai.main.api_key",
-        )

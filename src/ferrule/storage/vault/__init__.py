@@ -16,6 +16,7 @@ from .errors import (
     WrongKey,
 )
 from .keys import VARIABLE, Keeper
+from .scoped import OwnedSecrets, check_name, check_text
 from .store import Entries, Move, Rotated, Vault, Writing, vault_in
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "KeyMissing",
     "KeyRefused",
     "Move",
+    "OwnedSecrets",
     "Rotated",
     "Swapped",
     "Truncated",
@@ -38,5 +40,7 @@ __all__ = [
     "Writing",
     "WrongKey",
     "agent_namespace",
+    "check_name",
+    "check_text",
     "vault_in",
 ]
