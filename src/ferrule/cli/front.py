@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "doctor": "ferrule.cli.doctor_command:doctor",
     "logs": "ferrule.cli.logs_command:logs",
     "run": "ferrule.cli.run_command:run",
+    "secret": "ferrule.cli.secret_command:secret",
     "sessions": "ferrule.cli.sessions_command:sessions",
     "tools": "ferrule.cli.tools_command:tools",
 }
@@ -33,6 +34,7 @@ SUMMARIES: dict[str, str] = {
     "tools": "what an agent can call",
     "sessions": "conversations that are kept",
     "config": "read, check and change the configuration",
+    "secret": "keep secrets encrypted",
     "logs": "what happened, filtered by turn",
     "doctor": "check this installation, each finding with its fix",
 }
