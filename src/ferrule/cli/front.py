@@ -14,6 +14,7 @@ import sys
 
 from .. import __version__
 from ..types.errors import ConfigError, FerruleError, UsageError
+from .help_text import stored_help
 
 COMMANDS: dict[str, str] = {
     "agents": "ferrule.cli.agents_command:agents",
@@ -76,6 +77,9 @@ def front(arguments: list[str]) -> int:
     target = COMMANDS.get(name)
     if target is None:
         return fail(UsageError(f"there is no command {name!r}", hint=_nearest(name)))
+    if (text := stored_help(arguments)) is not None:
+        sys.stdout.write(text)
+        return 0
     try:
         return _run(name, target, rest)
     except FerruleError as error:
