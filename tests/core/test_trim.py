@@ -152,6 +152,9 @@ async def test_sizes_that_the_vendor_named_decide_how_much_is_kept() -> None:
     [
         ("prompt is too long: 213000 tokens > 200000 maximum", 0.845),
         ("requested 9,500 tokens, limit 8_192", 0.776),
+        ("maximum is 8192 tokens, you requested 12000 (11000 in the messages, 1000 in the completion)", 0.614),
+        ("request (9000 tokens) exceeds the context size (8192 tokens), id 20261201", 0.819),
+        ("gpt-4.1-2025-04-14 refused: 9000 tokens, limit 8192", 0.819),
         ("error 400 at 12:30 on 2026-01-02", 0.4),
         ("limit 8000, sent 8000", 0.4),
         ("limit 1000, sent 9000000", 0.05),

@@ -23,7 +23,7 @@ SHARE = 0.4
 MARGIN = 0.9
 """Under the length that the vendor named: its count and ours differ."""
 
-_NUMBER = re.compile(r"(?<![\w.])\d{1,3}(?:[,_]\d{3})+(?!\w)|(?<![\w.])\d{4,9}(?!\w)")
+_NUMBER = re.compile(r"(?<![\w.-])(?:\d{1,3}(?:[,_]\d{3})+|\d{4,9})(?![\w-])")
 
 
 def size_of(messages: Iterable[Message]) -> int:
@@ -42,12 +42,14 @@ def size_of_tools(specs: Iterable[ToolSpec]) -> int:
 def share_of(words: str) -> float:
     """Read from a vendor's words how much of the request may remain: the limit by the length, if it named both.
 
+    Vendors name these two first, in either order; parts, ids and dates follow.
+
     >>> share_of("maximum context length is 8,000 tokens, however you sent 16000")
     0.45
     >>> share_of("too long")
     0.4
     """
-    numbers = [int(re.sub(r"[,_]", "", text)) for text in _NUMBER.findall(words)]
+    numbers = [int(re.sub(r"[,_]", "", text)) for text in _NUMBER.findall(words)[:2]]
     if len(numbers) < 2 or min(numbers) == max(numbers):
         return SHARE
     return max(0.05, round(MARGIN * min(numbers) / max(numbers), 3))
