@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from ferrule.providers.ollama.provider import Endpoint, OllamaChat
-from ferrule.sandbox.dialer import AiohttpDialer
+from ferrule.sandbox.dialer import HttpDialer
 from ferrule.testing.clock import FakeClock
 from ferrule.types.completion import ProviderEvent, Request
 from ferrule.types.errors import ProviderError
@@ -44,7 +44,7 @@ def answered(document: object) -> list[Step]:
 @asynccontextmanager
 async def provider_at(url: str, **settings: object) -> AsyncIterator[OllamaChat]:
     """Open a provider for a block."""
-    dialer = AiohttpDialer({})
+    dialer = HttpDialer({})
     endpoint = Endpoint(**{"model": "m", "base_url": url, **settings})  # type: ignore[arg-type] # a test's settings
     try:
         yield OllamaChat(name="ollama.main", endpoint=endpoint, dialer=dialer, clock=FakeClock())

@@ -10,7 +10,7 @@ import pytest
 
 from ferrule.ports.adapter import Parts
 from ferrule.providers.ollama import ADAPTER, Settings
-from ferrule.sandbox.dialer import AiohttpDialer
+from ferrule.sandbox.dialer import HttpDialer
 from ferrule.testing.clock import FakeClock, SequenceIds
 from ferrule.testing.mock_llm import MockLLM, calls, say
 from ferrule.types.completion import Finished, ModelOptions, TextChunk
@@ -221,7 +221,7 @@ async def test_an_address_that_cannot_be_meant_is_refused_at_once(url: str) -> N
 
 async def test_the_adapter_opens_what_its_settings_say(tmp_path: object) -> None:
     async with MockLLM([say("Hello there", usage=(11, 2)), calls([("look", {"a": 1}), ("look", "{bad")])]) as server:
-        dialer = AiohttpDialer({})
+        dialer = HttpDialer({})
         parts = Parts(name="ollama.main", dialer=dialer, clock=FakeClock(), ids=SequenceIds(), home=str(tmp_path))
         async with ADAPTER.open(Settings(model="m", base_url=server.ollama_url), parts) as provider:
             for deltas in (True, False):
