@@ -225,3 +225,53 @@ async def test_a_turn_that_is_cancelled_and_then_cannot_be_stored_says_both() ->
     assert isinstance(last, TurnFinished)
     assert (last.status, last.error and last.error.code) == ("cancelled", "turn.cancelled")
     assert [e.code for e in events if isinstance(e, Notice)] == ["store.failed"]
+
+
+async def test_a_cancel_while_the_hooks_of_a_rounds_end_run_lets_all_of_them_run() -> None:
+    seen: list[str] = []
+
+    class First:
+        async def inner_loop_end(self, context: object) -> None:
+            assert one.cancel("enough")
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            seen.append("first")
+
+    class Second:
+        async def inner_loop_end(self, context: object) -> None:
+            seen.append("second")
+
+    one = agent(say("whole"))
+    one.use(First())
+    one.use(Second())
+    result = await one.send("go")
+    assert (result.status, result.text, seen) == ("cancelled", "whole", ["first", "second"])
+
+
+async def test_a_cancel_that_was_not_delivered_when_the_turn_ends_does_not_hit_the_caller() -> None:
+    class Stops:
+        def before_send(self, context: object) -> None:
+            one.cancel("enough")
+
+    one = agent(say("never"))
+    one.use(Stops())
+    assert (await one.send("go")).status == "cancelled"
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+
+
+async def test_a_task_that_went_on_after_being_cancelled_may_send() -> None:
+    one, waiting = agent(say("x")), asyncio.Event()
+
+    async def goes_on() -> str:
+        try:
+            waiting.set()
+            await HANGS().wait()
+        except asyncio.CancelledError:
+            return (await one.send("last words")).text
+        return ""
+
+    task = asyncio.ensure_future(goes_on())
+    await waiting.wait()
+    task.cancel()
+    assert await task == "x"

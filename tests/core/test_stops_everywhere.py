@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 
 import pytest
@@ -27,12 +27,22 @@ async def step() -> None:
     await asyncio.sleep(0)
 
 
+async def stubborn_step() -> None:
+    """Let other tasks run, and take no notice of being stopped."""
+    with suppress(asyncio.CancelledError):
+        await asyncio.sleep(0)
+
+
+Step = Callable[[], Awaitable[None]]
+
+
 class Script:
     """Answers from a list, and lets other tasks run before each event."""
 
     name = "script"
 
-    def __init__(self) -> None:
+    def __init__(self, step: Step) -> None:
+        self._step = step
         both = ask(call("double", {"n": 1}), call("touches", {}), call("touches", {}), text="let me")
         self._answers = [both, ask(call("touches", {})), say("a b", pieces=2)]
         self.is_next = False
@@ -40,7 +50,7 @@ class Script:
     async def stream(self, request: Request) -> AsyncIterator[ProviderEvent]:
         assert list(request.messages) == valid_history(request.messages)
         for event in say("next") if self.is_next else self._answers.pop(0):
-            await step()
+            await self._step()
             yield event
 
 
@@ -60,7 +70,8 @@ class Store(RamSession):
 class Hooks:
     """Lets other tasks run in every hook, and remembers every event and step."""
 
-    def __init__(self) -> None:
+    def __init__(self, step: Step) -> None:
+        self._step = step
         self.events: list[AgentEvent] = []
         self.steps: list[str] = []
         for name in ("before_send", "inner_loops_start", "inner_loop_start", "tool_call", "tool_result"):
@@ -69,7 +80,7 @@ class Hooks:
             setattr(self, name, self._wait)
 
     async def _wait(self, context: object) -> None:
-        await step()
+        await self._step()
 
     def event(self, event: AgentEvent) -> None:
         self.events.append(event)
@@ -81,15 +92,18 @@ class Hooks:
 class Person:
     """Agrees, after a while."""
 
+    def __init__(self, step: Step) -> None:
+        self._step = step
+
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
-        await step()
+        await self._step()
         return ApprovalAnswer(answer="allow", by="operator")
 
 
 class World:
     """One agent, everything around it, and what ran."""
 
-    def __init__(self) -> None:
+    def __init__(self, step: Step) -> None:
         self.ran: list[str] = []
 
         @tool(needs={"files.write"})
@@ -102,13 +116,13 @@ class World:
 
         self.store = RamSessions()
         self.session = Store(self.store, SessionKey(agent="default"), "ses_w")
-        self.provider, self.hooks = Script(), Hooks()
+        self.provider, self.hooks = Script(step), Hooks(step)
         gate = TableGate({}, default=Ask(reason="r", rule="r"))
         self.agent = Agent(
             self.provider,
             gate=gate,
             tools=[double, touches],
-            approver=Person(),
+            approver=Person(step),
             session=self.session,
             options=options(),
         )
@@ -120,6 +134,7 @@ class World:
         hooks, messages = self.hooks, list(self.session.messages)
         types = [event.type for event in hooks.events]
         assert types.count("tool.started") == types.count("tool.finished")
+        assert types.count("approval.asked") == types.count("approval.answered")
         assert types.count("turn.finished") == (1 if "before-send" in hooks.steps else 0)
         if types:
             last = hooks.events[-1]
@@ -178,10 +193,13 @@ async def stopped_by_leaving(world: World, steps: int) -> bool:
 
 
 @pytest.mark.parametrize("stop", [stopped_by_cancel, stopped_by_the_task, stopped_by_leaving])
-async def test_wherever_a_turn_is_stopped_everything_is_tidy_and_the_next_message_works(stop: object) -> None:
+@pytest.mark.parametrize("part", [step, stubborn_step])
+async def test_wherever_a_turn_is_stopped_everything_is_tidy_and_the_next_message_works(
+    stop: object, part: Step
+) -> None:
     before = asyncio.all_tasks()
     for steps in range(1, 1000):
-        world = World()
+        world = World(part)
         is_over = await stop(world, steps)  # type: ignore[operator]  # one of the three
         await world.check(before)
         if is_over:

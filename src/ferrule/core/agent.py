@@ -229,7 +229,9 @@ class Agent:
             message=f"{self._options.limits.queue} messages wait already",
             hint="wait for an answer before sending more",
         )
-        return await turn.settle(Ending("failed", busy))
+        with ExitStack() as stack:
+            self._label(stack, turn.turn_id)
+            return await turn.settle(Ending("failed", busy))
 
     def _assemble(self, session: Session | None) -> AgentParts:
         options = self._options

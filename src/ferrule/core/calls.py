@@ -12,7 +12,7 @@ from ..types.tools import ToolCall, ToolResult
 from .dispatch import Dispatcher, Surroundings
 from .leash import Leash
 from .repeat import HINT, HINT_AFTER, STOP_AFTER, RepeatWatch
-from .results import CANCELLED
+from .results import CANCELLED, NOT_BEGUN
 
 
 class RoundCalls:
@@ -27,6 +27,7 @@ class RoundCalls:
         self._leash = leash
         self._parallel = parallel
         self._results: list[ToolResult | None] = []
+        self._begun: set[str] = set()
         self._fault: FerruleError | None = None
         self._failures: list[Exception] = []
         self._workers: list[asyncio.Task[None]] = []
@@ -63,10 +64,10 @@ class RoundCalls:
         return bool(self._results)
 
     def answers(self) -> Iterator[tuple[ToolCall, ToolResult]]:
-        """Hand out every call of the round with its result, once; one that has none was cancelled."""
+        """Hand out every call of the round with its result, once; one that has none was stopped, or never begun."""
         results, self._results = self._results, []
         for call, result in zip(self.asked, results, strict=False):
-            yield call, CANCELLED if result is None else result
+            yield call, result or (CANCELLED if call.id in self._begun else NOT_BEGUN)
 
     def check(self) -> None:
         """End the turn if a call has found a reason to.
@@ -91,6 +92,7 @@ class RoundCalls:
                         worker.cancel()
 
     async def _run(self, call: ToolCall, turn: Surroundings) -> ToolResult:
+        self._begun.add(call.id)
         try:
             result = await self._dispatcher.dispatch(call, turn)
         except StoreError as failure:

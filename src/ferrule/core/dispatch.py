@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol
 from ..ports.clock import Clock, Ids
 from ..ports.gate import GateKeeper
 from ..ports.guard import Guard
-from ..types.access import Access, AccessRequest, Allow, ApprovalRequest, Ask, Decision, Deny
+from ..types.access import NOBODY, Access, AccessRequest, Allow, ApprovalRequest, Ask, Decision, Deny
 from ..types.codec import clean
 from ..types.errors import FerruleError, HookTypeError, NestedSend, PolicyDenied, ToolError, UsageError
 from ..types.events import ApprovalAnswered, ApprovalAsked, Head, Notice, ToolFinished, ToolStarted
@@ -212,16 +212,19 @@ class Dispatcher:
             principals=request.principals,
             expires_ms=request.expires_ms,
         )
-        with turn.waiting():
-            answer = await self._with.asking.ask(request)
-        turn.emit(
-            ApprovalAnswered,
-            approval_id=request.id,
-            answer=answer.answer,
-            by=answer.by,
-            source=answer.source,
-            arguments=guarded_value(self._with.guard, answer.arguments or {}) if answer.answer == "edit" else None,
-        )
+        answer = NOBODY
+        try:
+            with turn.waiting():
+                answer = await self._with.asking.ask(request)
+        finally:  # a question that is taken back because the turn is stopped was answered by nobody
+            turn.emit(
+                ApprovalAnswered,
+                approval_id=request.id,
+                answer=answer.answer,
+                by=answer.by,
+                source=answer.source,
+                arguments=guarded_value(self._with.guard, answer.arguments or {}) if answer.answer == "edit" else None,
+            )
         if not self._with.asking.may_answer(answer):
             told = self._with.asking.who(answer)
             turn.emit(Notice, code="approval.not_entitled", text=told)

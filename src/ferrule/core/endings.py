@@ -9,6 +9,7 @@ from ..ports.guard import Guard
 from ..types.codec import clean
 from ..types.errors import FerruleError, HookTypeError, LimitReached, NestedSend
 from ..types.events import ErrorInfo, TurnStatus
+from .foreign import Broke
 
 GO_ON = "send another message to go on"
 
@@ -62,7 +63,7 @@ def ending_of(fault: BaseException | None, *, is_cancelled: bool) -> Ending:
         return Ending("failed", info_of(fault), fault)
     if isinstance(fault, FerruleError):
         return Ending("failed", info_of(fault))
-    text = f"a part of this agent broke: {type(fault).__name__}: {clean(str(fault))}"
+    text = f"a part of this agent broke: {clean(Broke(fault).told)}"
     return Ending("failed", ErrorInfo(code="turn.internal", message=text, hint="`ferrule logs` shows where"))
 
 

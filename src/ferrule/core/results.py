@@ -9,6 +9,7 @@ from ..ports.guard import Guard
 from ..types.tools import ToolResult
 
 CANCELLED = ToolResult.failed("tool.cancelled", "Cancelled before it finished; its effects, if any, were not undone.")
+NOT_BEGUN = ToolResult.failed("tool.cancelled", "Not run: the turn was stopped before this call began.")
 
 
 def bounded(result: ToolResult, limit: int) -> ToolResult:

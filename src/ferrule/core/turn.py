@@ -139,7 +139,6 @@ class Turn:
     async def commit(self) -> None:
         """Put the round on disk."""
         await self._parts.conversation.commit()
-        self.leash.check()
 
     async def end_round(self) -> None:
         """Tell the hooks that a round which began has ended, however; they cannot veto."""
