@@ -31,6 +31,7 @@ from .leash import INSIST_S
 from .loop import run_turn
 from .memory_session import MemorySession
 from .options import AgentOptions
+from .output import OutputForm
 from .parts import AgentParts
 from .provider_shapes import as_provider
 from .toolset import Toolbox
@@ -116,19 +117,23 @@ class Agent:
         """Stop the running turn; False when none runs, or when it is ending already. What was done is kept."""
         return self._turn is not None and self._turn.leash.cancel(reason)
 
-    async def send(self, content: Content, *, raise_on_error: bool = False) -> TurnResult:
+    async def send(self, content: Content, *, raise_on_error: bool = False, output: type | None = None) -> TurnResult:
         """Send a message and wait for the outcome.
 
         Args:
             content: Text, or parts in order.
             raise_on_error: Raise instead of returning a result that is not completed.
+            output: A dataclass; the answer is given as an instance of it, in the result's `output`. An answer that
+                does not fit is asked for once more; a second one ends the turn as failed, with ``output.invalid``.
 
         Raises:
+            UsageError: `output` is no dataclass, or has no form in JSON.
             NestedSend: called from inside this agent's own turn.
             HookTypeError: a hook returned neither None nor a string.
             FerruleError: only with `raise_on_error`; its code is that of the result's error.
         """
-        result = await self._take_turn(content, None)
+        form = OutputForm(output, self._options.schemas) if output is not None else None
+        result = await self._take_turn(content, None, form)
         if raise_on_error and result.status != "completed":
             error = result.error or ErrorInfo(code=f"turn.{result.status}", message=f"the turn was {result.status}")
             raise FerruleError(error.message, hint=error.hint, code=error.code)
@@ -166,7 +171,9 @@ class Agent:
             self._label(stack, "")
             return await self._parts.dispatcher.dispatch(call, HandCall(self._parts, on_event))
 
-    async def _take_turn(self, content: Content, listener: Callable[[AgentEvent], None] | None) -> TurnResult:
+    async def _take_turn(
+        self, content: Content, listener: Callable[[AgentEvent], None] | None, form: OutputForm | None = None
+    ) -> TurnResult:
         if any(turn is self._turn for turn in _inside.get()):
             raise NestedSend("this agent is inside a turn of its own", hint="send to another agent, or after the turn")
         if self._waiting > self._options.limits.queue:
@@ -174,7 +181,7 @@ class Agent:
         self._waiting += 1
         try:
             async with self._busy:
-                turn = self._turn = Turn(self._parts, content, listener=listener)
+                turn = self._turn = Turn(self._parts, content, listener=listener, form=form)
                 token = _inside.set((*_inside.get(), turn))
                 try:
                     with ExitStack() as stack:

@@ -9,7 +9,7 @@ async def run_turn(turn: Turn) -> None:
     """Ask, act, repeat, until the model answers without a tool call.
 
     Raises:
-        Stopped: a hook, a limit or the model's own circles ended the turn.
+        Stopped: a hook, a limit, the model's own circles or an answer in another form than wanted ended the turn.
         FerruleError: the provider or the store failed.
     """
     await turn.begin()
@@ -19,6 +19,6 @@ async def run_turn(turn: Turn) -> None:
         await turn.run_tools()  # gate, execute, results in call order
         await turn.commit()
         await turn.end_round()  # when a step above failed, `Turn.settle` does this
-        if turn.is_answered:
+        if turn.is_answered and not turn.repair():
             return
         turn.check_progress()

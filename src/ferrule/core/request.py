@@ -11,6 +11,7 @@ from ..ports.guard import StreamGuard
 from ..types.completion import (
     CallReady,
     Finished,
+    ModelOptions,
     ProviderEvent,
     ReasoningChunk,
     Request,
@@ -64,6 +65,11 @@ class AskingTurn(Protocol):
     @property
     def listens(self) -> bool:
         """Whether anybody sees text as it comes."""
+        ...
+
+    @property
+    def model_options(self) -> ModelOptions:
+        """Parameters of the next request."""
         ...
 
     def emit(self, kind: type[Any], /, **fields: object) -> None:
@@ -145,7 +151,7 @@ async def _ask_once(turn: AskingTurn, request_id: str) -> Asked:
         id=request_id,
         messages=parts.conversation.outgoing(),
         tools=tools.specs,
-        options=parts.model_options,
+        options=turn.model_options,
         deltas=turn.listens,
     )
     answer = _Answer(turn, request_id)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
+from ..types.completion import ModelOptions
 from ..types.errors import StoreError
 from ..types.events import (
     AgentEvent,
@@ -29,6 +30,7 @@ from .endings import GO_ON, Ending, Stopped, guarded_error, info_of, limit_of
 from .guard import NoSecrets
 from .hooks import HookSet
 from .leash import Leash
+from .output import OutputForm
 from .parts import AgentParts
 from .request import Asked, ask_model
 from .toolset import ToolSet
@@ -48,7 +50,14 @@ class Turn:
         leash: Stops the turn.
     """
 
-    def __init__(self, parts: AgentParts, content: Content, *, listener: Callable[[AgentEvent], None] | None) -> None:
+    def __init__(
+        self,
+        parts: AgentParts,
+        content: Content,
+        *,
+        listener: Callable[[AgentEvent], None] | None,
+        form: OutputForm | None = None,
+    ) -> None:
         options = parts.options
         self._parts = parts
         self.content = content
@@ -62,6 +71,7 @@ class Turn:
         self.leash = Leash(options.limits.wall_time_s)
         self.tools: ToolSet = parts.toolbox.current
         self._listener = listener
+        self._form = form
         self._seq = 0
         self._denied: list[str] = []
         self._began = self._started = self._in_round = False
@@ -168,6 +178,15 @@ class Turn:
         """Whether the model answered without asking for tools."""
         return not self._calls.asked
 
+    def repair(self) -> bool:
+        """Take the answer in the wanted form; True when the model is asked for it once more."""
+        if self._form is None or (text := self._form.take(self.text)) is None:
+            return False
+        options = self._parts.options
+        message_id, now = options.ids.new("msg"), options.clock.now_ms()
+        self._parts.conversation.add(user_message(text, id=message_id, at_ms=now, origin="operator"))
+        return True
+
     # -- the end ----------------------------------------------------------
 
     @property
@@ -200,6 +219,7 @@ class Turn:
             rounds=self.rounds,
             usage=self.usage,
             denied=tuple(self._denied),
+            output=None if self._form is None else self._form.value,
         )
 
     async def _keep_what_was_done(self, status: TurnStatus, error: ErrorInfo | None) -> ErrorInfo | None:
@@ -237,6 +257,12 @@ class Turn:
     def listens(self) -> bool:
         """Whether anybody sees text as it comes."""
         return self._listener is not None or bool(self.hooks.events)
+
+    @property
+    def model_options(self) -> ModelOptions:
+        """Parameters of the next request."""
+        options = self._parts.model_options
+        return options if self._form is None else self._form.options(options)
 
     @property
     def agent(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from .events import ErrorInfo, TurnStatus
 from .usage import Usage
@@ -21,6 +22,7 @@ class TurnResult:
         rounds: Model requests made.
         usage: Tokens and money of the turn.
         denied: Codes of the rules that denied a call during the turn, in order.
+        output: The answer as an instance of the dataclass that was asked for; None without one, or when none came.
     """
 
     status: TurnStatus
@@ -31,6 +33,7 @@ class TurnResult:
     rounds: int = 0
     usage: Usage = field(default_factory=Usage)
     denied: tuple[str, ...] = ()
+    output: Any = None
 
     @property
     def outcome(self) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ferrule.core.agent import Agent
+from ferrule.testing.gates import allow_all
 from ferrule.types.errors import (
     AuthenticationFailed,
     BadRequest,
@@ -81,11 +83,20 @@ async def test_a_conversation_too_long_names_what_the_model_could_take() -> None
     async with vendor(refusal, facts) as server:
         _, error = await failure(server)
     assert isinstance(error, ContextOverflow)
-    assert "raise num_ctx of [providers.ollama.main] (the model takes up to 131,072)" in str(error.hint)
+    assert str(error.hint).endswith("num_ctx of [providers.ollama.main] can be raised, the model takes up to 128k")
     async with vendor(refusal) as server:  # and stays an error of length when the server says no more
         _, error = await failure(server)
     assert isinstance(error, ContextOverflow)
-    assert str(error.hint).endswith("raise num_ctx of [providers.ollama.main]")
+    assert str(error.hint).endswith("num_ctx of [providers.ollama.main] can be raised")
+
+
+async def test_a_person_reads_that_the_context_can_be_raised_also_when_nothing_more_can_be_left_out() -> None:
+    async with vendor(refused("the input length exceeds the context length")) as server:
+        async with provider_at(server.url) as provider:
+            result = await Agent(provider, gate=allow_all()).send("hi")
+    assert result.error
+    assert result.error.code == "provider.context_overflow"
+    assert "num_ctx of [providers.ollama.main] can be raised" in result.error.message
 
 
 @pytest.mark.parametrize(

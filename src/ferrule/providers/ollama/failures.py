@@ -38,14 +38,16 @@ def explained(error: ProviderError, *, name: str, context: int | None = None) ->
         context: Tokens the model can take at most, when the server said so.
     """
     if isinstance(error, ContextOverflow):
-        most = f" (the model takes up to {context:,})" if context else ""
-        error.hint = f"shorten the conversation, or raise num_ctx of [providers.{name}]{most}"
-    elif _MEMORY.search(str(error)):
+        # Said in the text too, since whoever trims the conversation writes a hint of its own; in thousands, since it
+        # reads long numbers of the text as the vendor's limits.
+        most = f", the model takes up to {context // 1024}k" if context else ""
+        advice = f"num_ctx of [providers.{name}] can be raised{most}"
+        return ContextOverflow(f"{error} ({advice})", hint=f"shorten the conversation; {advice}")
+    if _MEMORY.search(str(error)):
         return BadRequest(str(error), hint=f"use a smaller model, or lower num_ctx of [providers.{name}]")
-    else:
-        for pattern, hint in _HINTS:
-            if pattern.search(str(error)):
-                error.hint = hint.format(name=name)
+    for pattern, hint in _HINTS:
+        if pattern.search(str(error)):
+            error.hint = hint.format(name=name)
     return error
 
 

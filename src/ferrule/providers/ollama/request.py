@@ -41,7 +41,8 @@ class RequestWriter:
         A wanted form of the answer is left out beside tools: Ollama would let
         the model write nothing else, and so never a call.
         """
-        asked, tools = request.options, request.tools
+        asked = request.options
+        tools = request.tools if asked.allow_calls is not False else ()
         own = {"temperature": asked.temperature, "num_predict": asked.max_output_tokens}
         options = {**self.options, **{name: value for name, value in own.items() if value is not None}}
         schema = asked.response_schema

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from .script import Reply
 
-TAGS, SHOW, CHAT = "/api/tags", "/api/show", "/api/chat"
+VERSION, TAGS, SHOW, CHAT = "/api/version", "/api/tags", "/api/show", "/api/chat"
 """The routes."""
 
 _MADE = "2026-01-01T00:00:00Z"

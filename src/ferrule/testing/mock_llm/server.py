@@ -119,6 +119,8 @@ class MockLLM:
         if request.method == "GET" and path == "/models":
             data = [{"id": model, "object": "model", "owned_by": "mock"} for model in self._models]
             return error(200, {"object": "list", "data": data})
+        if request.method == "GET" and path == ollama.VERSION:
+            return error(200, {"version": "0.0.0-mock"})
         if request.method == "GET" and path == ollama.TAGS:
             return error(200, ollama.tags(self._models))
         if request.method == "POST" and path == ollama.SHOW:
