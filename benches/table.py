@@ -52,7 +52,8 @@ def _cell(row: dict[str, Any] | None) -> str:
     if row is None:
         return "no figure"
     ratio = row.get(f"ratio_to_{REFERENCE}")
-    return f"{ratio}x: {row['median']:.3g} ({row['min']:.3g}-{row['max']:.3g})"
+    figure = f"{row['median']:.3g} ({row['min']:.3g}-{row['max']:.3g})"
+    return figure if ratio is None else f"{ratio:.3g}x: {figure}"
 
 
 def main() -> None:

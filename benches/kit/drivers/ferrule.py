@@ -14,7 +14,7 @@ VENV, PACKAGES = "ferrule", [str(ROOT)]
 PYTHON = os.environ.get("BENCH_FERRULE_PYTHON") or str(ROOT / ".venv/bin/python")
 IMPORT = "from ferrule import Agent, Gate, OpenAI, Sessions, tool"
 FOLDER = None
-PROVIDERS, GATES, STORE, OPEN, KEPT = {}, {}, {}, {}, []
+PROVIDERS, GATES, STORE, OPEN, AGENTS, KEPT = {}, {}, {}, {}, {}, []
 
 def folder():
     global FOLDER
@@ -58,7 +58,9 @@ async def conversation(past):
 async def turn(session, prompt, stream):
     template, past = session
     held = await conversation(past)
-    agent = template.in_session(held)
+    agent = AGENTS.get(held.id) or template.in_session(held)
+    if past is not None:
+        AGENTS[held.id] = agent
     if stream:
         text = "".join([e.text async for e in agent.stream(prompt) if e.type == "text.delta"])
     else:

@@ -73,7 +73,7 @@ class Agent:
         Raises:
             UsageError: a tool or the provider does not have the shape of its port.
         """
-        self._options = options = options or AgentOptions()
+        self._options = options = options or _DEFAULTS
         self._gate = gate
         self._hooks = HookTable()
         self._provider = as_provider(provider)
@@ -226,7 +226,8 @@ class Agent:
             text = f"a part of this agent broke: {type(fault).__name__}: {clean(str(fault))}"
             status, error = "failed", ErrorInfo(code="turn.internal", message=text, hint="`ferrule logs` shows where")
         turn.is_settling = True
-        result = await undisturbed(turn.settle(status, error))
+        ending = turn.settle(status, error)
+        result = await (ending if turn.settles_at_once else undisturbed(ending))
         if raised is not None:
             raise raised
         return result
@@ -278,6 +279,8 @@ class Agent:
         if self._gate.label == NO_GATE:
             stack.enter_context(bound("gate", NO_GATE))
 
+
+_DEFAULTS = AgentOptions()
 
 _MODEL = "model"
 """Providers name their model if they have one; the port does not ask for it."""

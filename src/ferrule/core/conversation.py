@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+import logging
+from collections.abc import Awaitable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ..ports.session import Session
 from ..types.codec import clean
 from ..types.errors import StoreError
 from ..types.messages import Message, tool_message
 from ..types.tools import ToolCall, ToolResult
-from .history import NO_RESULT, valid_history
+from ..types.unstoppable import Unstoppable
+from .history import NO_RESULT, OutgoingHistory
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 EARLY_WRITE_S = 0.05
 """A person's message is written on its own when the model has not answered after this time; else with the round."""
@@ -26,14 +29,18 @@ class Conversation:
     def __init__(self, session: Session, system: Message | None) -> None:
         self.session = session
         self._system = system
-        self._messages = list(session.messages)
         self._pending: list[Message] = []
         self._timer: asyncio.TimerHandle | None = None
-        self._early: asyncio.Task[None] | None = None
-        self._call_ids = {call.id for message in self._messages for call in message.calls}
+        self._early: asyncio.Future[None] | None = None
+        self._load()
 
     def recover(self, now_ms: int) -> int:
-        """Answer calls that a crash interrupted with "unknown"; returns how many there were."""
+        """Take in what was added beside this conversation, and answer calls that a crash interrupted with "unknown".
+
+        Returns how many of those there were.
+        """
+        if len(self.session.messages) != self._stored:
+            self._load()
         calls = self.session.interrupted
         for call in calls:
             result = ToolResult.failed("tool.unknown_outcome", NO_RESULT)
@@ -42,12 +49,17 @@ class Conversation:
 
     def add(self, message: Message) -> None:
         """Add a message; it is on disk after the next `commit`."""
-        self._messages.append(message)
+        self._history.add(message)
         self._pending.append(message)
+
+    @property
+    def is_unwritten(self) -> bool:
+        """Whether something is not on disk yet."""
+        return bool(self._pending) or self._early is not None
 
     def outgoing(self) -> list[Message]:
         """Return the valid history to send."""
-        history = valid_history(self._messages)
+        history = self._history.messages()
         return [self._system, *history] if self._system is not None else history
 
     def unique(self, call: ToolCall, fallback: str) -> ToolCall:
@@ -73,10 +85,15 @@ class Conversation:
         try:
             await self._settle_early()
             if self._pending:
-                batch, self._pending = self._pending, []
+                batch = self._take()
                 await undisturbed(self.session.append(batch))
         except StoreError:
-            self._reset()
+            self._load()
+            raise
+        except asyncio.CancelledError as stop:
+            if isinstance(stop.__cause__, StoreError):
+                log.error("what was said could not be stored: %s", stop.__cause__)
+                self._load()
             raise
 
     async def intend(self, call: ToolCall) -> None:
@@ -88,15 +105,19 @@ class Conversation:
         batch: list[Message] = []
         try:
             await self._settle_early()
-            batch, self._pending = self._pending, []
+            batch = self._take()
             await undisturbed(self.session.intend(batch, [call]))
         except StoreError:
-            self._pending = batch + self._pending
+            self._put_back(batch)
+            raise
+        except asyncio.CancelledError as stop:
+            if isinstance(stop.__cause__, StoreError):
+                self._put_back(batch)
             raise
 
     def _write_early(self) -> None:
         self._timer = None
-        batch, self._pending = self._pending, []
+        batch = self._take()
         self._early = asyncio.ensure_future(self.session.append(batch))
 
     async def _settle_early(self) -> None:
@@ -105,19 +126,38 @@ class Conversation:
             self._timer = None
         if self._early is not None:
             early, self._early = self._early, None
-            await undisturbed(_outcome(early))
+            await undisturbed(early)
 
-    def _reset(self) -> None:
-        self._messages = list(self.session.messages)
+    def _take(self) -> list[Message]:
+        batch, self._pending = self._pending, []
+        self._stored += len(batch)
+        return batch
+
+    def _put_back(self, batch: list[Message]) -> None:
+        self._pending = batch + self._pending
+        self._stored -= len(batch)
+
+    def _load(self) -> None:
+        """Begin anew with what the session holds."""
+        messages = self.session.messages
         self._pending = []
+        self._stored = len(messages)
+        self._history = OutgoingHistory()
+        self._call_ids: set[str] = set()
+        add = self._history.add
+        for message in messages:
+            add(message)
+            if message.calls:
+                self._call_ids.update([call.id for call in message.calls])
 
 
-async def _outcome(task: asyncio.Task[None]) -> None:
-    await task
+async def undisturbed(work: Awaitable[T]) -> T:
+    """Await something that must not stop half-way; a cancellation is delivered when it has ended.
 
-
-async def undisturbed(work: Coroutine[Any, Any, T]) -> T:
-    """Await something that must not stop half-way; a cancellation is delivered when it has ended."""
+    If it failed too, its failure is the cancellation's cause.
+    """
+    if isinstance(work, Unstoppable):
+        return await _unstoppable(work)
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -126,5 +166,12 @@ async def undisturbed(work: Coroutine[Any, Any, T]) -> T:
         except asyncio.CancelledError as stop:
             cancelled = stop
     if cancelled is not None:
-        raise cancelled
+        raise cancelled from task.exception()
     return task.result()
+
+
+async def _unstoppable(work: Unstoppable[T]) -> T:
+    try:
+        return await work
+    except asyncio.CancelledError as stop:
+        raise stop from work.exception()

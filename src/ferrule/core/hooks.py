@@ -98,6 +98,11 @@ class HookTable:
         """Whether anyone observes the event stream."""
         return bool(self._events)
 
+    @property
+    def watch_ends(self) -> bool:
+        """Whether a hook runs when a turn ends."""
+        return "inner_loops_end" in self._steps or "after_send" in self._steps
+
     def add(self, hooks: object) -> None:
         """Take every hook method that `hooks` has.
 

@@ -13,6 +13,9 @@ from ..types.provenance import Origin
 from .schema_check import JsonSchemaCompiler
 from .system_clock import RandomIds, SystemClock
 
+# One of each for all agents: thousands of them are made, and those with the same tools share what is made of these.
+_CLOCK, _IDS, _COMPILER = SystemClock(), RandomIds(), JsonSchemaCompiler()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentOptions:
@@ -45,6 +48,6 @@ class AgentOptions:
     approval_timeout_s: float = 300.0
     attempts: int = 3
     guard: Guard | None = None
-    clock: Clock = field(default_factory=SystemClock)
-    ids: Ids = field(default_factory=RandomIds)
-    schemas: SchemaCompiler = field(default_factory=JsonSchemaCompiler)
+    clock: Clock = _CLOCK
+    ids: Ids = _IDS
+    schemas: SchemaCompiler = _COMPILER

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,6 +11,7 @@ from ..ports.guard import StreamGuard
 from ..types.completion import (
     CallReady,
     Finished,
+    ProviderEvent,
     ReasoningChunk,
     Request,
     StopReason,
@@ -119,7 +121,17 @@ async def _ask_once(turn: AskingTurn, request_id: str) -> Asked:
         deltas=turn.listens,
     )
     answer = _Answer(turn, request_id)
-    async for event in parts.provider.stream(request):
+    events = parts.provider.stream(request)
+    try:
+        return await _read(events, answer, turn)
+    finally:
+        # A generator that is only dropped is closed later, by a task of the event loop.
+        if isinstance(events, AsyncGenerator):
+            await events.aclose()
+
+
+async def _read(events: AsyncIterator[ProviderEvent], answer: _Answer, turn: AskingTurn) -> Asked:
+    async for event in events:
         if isinstance(event, TextChunk):
             answer.text(event.text)
         elif isinstance(event, ReasoningChunk):
@@ -127,10 +139,10 @@ async def _ask_once(turn: AskingTurn, request_id: str) -> Asked:
         elif isinstance(event, CallReady):
             answer.calls.append(event.call)
         elif isinstance(event, UsageReported):
-            turn.book(request_id, event.usage)
+            turn.book(answer.request_id, event.usage)
         else:
             return answer.finish(event)
-    raise StreamBroken(f"{parts.provider.name} ended its answer without a last event")
+    raise StreamBroken(f"{turn.parts.provider.name} ended its answer without a last event")
 
 
 class _Answer:
@@ -138,7 +150,7 @@ class _Answer:
 
     def __init__(self, turn: AskingTurn, request_id: str) -> None:
         self._turn = turn
-        self._request_id = request_id
+        self.request_id = request_id
         self._guard = turn.parts.options.guard or NoSecrets()
         self._stream: StreamGuard = self._guard.stream()
         self._thinking: StreamGuard | None = None
@@ -177,9 +189,9 @@ class _Answer:
         if text:
             self._text.append(text)
             self._turn.saw(text)
-            self._turn.emit(TextDelta, request_id=self._request_id, text=text)
+            self._turn.emit(TextDelta, request_id=self.request_id, text=text)
 
     def _show_reasoning(self, text: str) -> None:
         if text:
             self._reasoning.append(text)
-            self._turn.emit(ReasoningDelta, request_id=self._request_id, text=text)
+            self._turn.emit(ReasoningDelta, request_id=self.request_id, text=text)

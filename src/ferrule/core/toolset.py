@@ -6,7 +6,9 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from operator import is_
 from typing import Any
+from weakref import WeakValueDictionary
 
 import orjson
 
@@ -25,11 +27,27 @@ _ACTIONS: frozenset[Action] = frozenset({"files.read", "files.write", "command.r
 
 
 class BoundTool:
-    """One tool, adopted: its schema as bytes, its declared effects, and how its arguments are made."""
+    """One tool, adopted: its schema as bytes, its declared effects, and how its arguments are made.
 
-    __slots__ = ("_check", "_compiler", "_convert", "_raw", "needs", "spec", "tool")
+    Attributes:
+        previewing: The tool itself, if it can show what a call would do.
+    """
+
+    __slots__ = (
+        "_check",
+        "_compiler",
+        "_convert",
+        "_declaring",
+        "_raw",
+        "_read",
+        "needs",
+        "previewing",
+        "spec",
+        "tool",
+    )
 
     def __init__(self, tool: Tool, compiler: SchemaCompiler) -> None:
+        self._read = _declared(tool)
         name = tool.name
         if not _NAME.match(name):
             raise UsageError(f"{name!r} is no tool name", hint="1 to 64 characters of A-Z, a-z, 0-9, _ and -")
@@ -37,8 +55,15 @@ class BoundTool:
         self.tool = tool
         self.spec = ToolSpec(name=name, description=_description(tool), schema=schema)
         self.needs = _needs(tool)
+        self._declaring = tool if isinstance(tool, Declaring) else None
+        self.previewing = tool if isinstance(tool, Previewing) else None
         self._compiler = compiler
         self._check: SchemaCheck | None = None
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the tool still declares the very same things; one that makes them anew each time never does."""
+        return all(map(is_, _declared(self.tool), self._read))
 
     def faults(self, arguments: Mapping[str, object]) -> list[str]:
         """Return what is wrong with a call's arguments; the schema is compiled at the first call."""
@@ -56,17 +81,12 @@ class BoundTool:
         """List the effects of a call; a tool that declares nothing about itself is one `custom` effect."""
         if self.needs is None:
             return (Access(action="custom", target=self.spec.name),)
-        if isinstance(self.tool, Declaring):
-            return tuple(self.tool.accesses(converted))
+        if self._declaring is not None:
+            return tuple(self._declaring.accesses(converted))
         return tuple(Access(action=need) for need in sorted(self.needs))
 
-    @property
-    def previewing(self) -> Previewing | None:
-        """The tool itself, if it can show what a call would do."""
-        return self.tool if isinstance(self.tool, Previewing) else None
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class ToolSet:
     """An immutable set of tools; `specs` is what a model is shown."""
 
@@ -80,6 +100,11 @@ class Toolbox:
     def __init__(self, offered: Iterable[Tool | ToolSource], compiler: SchemaCompiler) -> None:
         self._compiler = compiler
         self._sources: list[ToolSource] = []
+        offered = tuple(offered)
+        shared = _shared.get((id(compiler), *map(id, offered)))
+        if shared is not None and all(bound.is_current for bound in shared.tools.values()):
+            self._current = shared
+            return
         self._fixed: list[BoundTool] = []
         for item in offered:
             if isinstance(item, Tool):
@@ -94,6 +119,8 @@ class Toolbox:
         self._marks: list[object] = [None] * len(self._sources)
         self._offers: list[tuple[BoundTool, ...]] = [()] * len(self._sources)
         self._current = self._freeze()
+        if not self._sources:
+            _shared[(id(compiler), *map(id, offered))] = self._current
 
     def refresh(self) -> ToolSet:
         """Return the present set; the same object as before when nothing changed."""
@@ -123,6 +150,21 @@ class Toolbox:
             for bound in offer:
                 tools.setdefault(bound.spec.name, bound)  # a fixed tool cannot be replaced by a source
         return ToolSet(specs=tuple(bound.spec for bound in tools.values()), tools=tools)
+
+
+_shared: WeakValueDictionary[tuple[int, ...], ToolSet] = WeakValueDictionary()
+"""The sets of fixed tools in use, by the identities of compiler and tools, which each set keeps alive."""
+
+
+def _declared(tool: Tool) -> tuple[object, ...]:
+    """Return what a tool says about itself, unread."""
+    return (
+        tool.name,
+        _optional(tool, "description"),
+        _optional(tool, "input_schema"),
+        _optional(tool, "arguments"),
+        _optional(tool, "needs"),
+    )
 
 
 def _shape(tool: Tool) -> tuple[bytes, Callable[[Any], Any] | None, bool]:

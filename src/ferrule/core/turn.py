@@ -195,6 +195,12 @@ class Turn:
 
     # -- the end ----------------------------------------------------------
 
+    @property
+    def settles_at_once(self) -> bool:
+        """Whether nothing in `settle` waits, so that no cancellation can come between."""
+        parts = self._parts
+        return not (parts.conversation.is_unwritten or self._partial or self._results or parts.hooks.watch_ends)
+
     async def settle(self, status: TurnStatus, error: ErrorInfo | None) -> TurnResult:
         """Leave a valid history behind, whatever happened, and tell everybody."""
         parts = self._parts
