@@ -80,7 +80,7 @@ async def test_a_cancelled_caller_does_not_undo_what_others_wrote(sessions: Sqli
 async def test_a_copy_can_be_made_of_a_session_in_use(sessions: SqliteSessions) -> None:
     session = await sessions.open(KEY)
     await session.append([said("one")])
-    copy = await sessions.fork(session.id, SessionKey(agent="other"))
+    copy = await sessions.open(SessionKey(agent="other", id=(await sessions.branch(session.id, agent="other")).id))
     await copy.append([said("two")])
     assert [m.text for m in copy.messages] == ["one", "two"]
     assert [m.text for m in session.messages] == ["one"]

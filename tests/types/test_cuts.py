@@ -56,7 +56,7 @@ def test_more_turns_than_there_are_cannot_be_taken_back(history: list[Message], 
 
 def test_calls_without_a_result_are_found() -> None:
     assert unanswered(HISTORY) == []
-    assert unanswered(HISTORY[:3]) == ["c2"]
+    assert unanswered(HISTORY[:3]) == [TWO[1]]
 
 
 @pytest.mark.parametrize(

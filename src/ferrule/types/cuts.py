@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from .errors import StoreError
 from .messages import Message
+from .tools import ToolCall
 
 TITLE_CHARS = 80
 
@@ -61,7 +62,7 @@ def start_of_last(messages: Sequence[Message], turns: int) -> int:
     return starts[-turns]
 
 
-def unanswered(messages: Sequence[Message]) -> list[str]:
-    """Return the ids of calls without a result, oldest first: whether they took effect is unknown."""
+def unanswered(messages: Sequence[Message]) -> list[ToolCall]:
+    """Return the calls without a result, oldest first: whether they took effect is unknown."""
     answered = {message.call_id for message in messages if message.role == "tool"}
-    return [call.id for message in messages for call in message.calls if call.id not in answered]
+    return [call for message in messages for call in message.calls if call.id not in answered]
