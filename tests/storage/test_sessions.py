@@ -331,7 +331,7 @@ async def test_what_was_acknowledged_before_a_kill_is_there_afterwards(tmp_path:
     lines += child.stdout.read().splitlines()
     child.stdout.close()
     child.wait()
-    session_id, last = next(line for line in reversed(lines) if line.strip()).split()
+    session_id, last = next(line for line in reversed(lines) if len(line.split()) == 2).split()
     async with open_sessions(path, SystemClock(), RandomIds()) as store:
         session = await store.open(SessionKey(agent="a", id=session_id))
         texts = [m.text for m in session.messages]
