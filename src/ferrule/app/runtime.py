@@ -66,6 +66,14 @@ class OpenAgent:
         """The session it talks in."""
         return self.agent.session.id
 
+    @property
+    def in_doubt(self) -> str:
+        """One line about calls that a crash interrupted; "" when there are none."""
+        names = [call.name for call in self.agent.session.interrupted]
+        if not names:
+            return ""
+        return f"interrupted earlier, outcome unknown, not run again: {', '.join(names)}"
+
     def describe(self) -> str:
         """Return one line that says who answers, where it works, and behind which gate."""
         label = f" ({self.note})" if self.note else ""
