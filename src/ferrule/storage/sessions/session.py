@@ -43,12 +43,17 @@ class SqliteSession:
         self.id = facts.id
         self._messages = [] if is_new else [message for _, message in numbered(database, facts.id)]
         self._next = 0 if is_new else _after(database, facts.id)
-        self.interrupted = () if is_new else _interrupted(database, facts.id, self._messages)
+        self._in_doubt = () if is_new else _in_doubt(database, facts.id, self._messages)
 
     @property
     def messages(self) -> Sequence[Message]:
         """The whole history, oldest first."""
         return self._messages
+
+    @property
+    def interrupted(self) -> Sequence[ToolCall]:
+        """Calls that were begun before a crash and have no result yet."""
+        return _without_result(self._in_doubt, self._messages) if self._in_doubt else ()
 
     def append(self, messages: Sequence[Message]) -> Unstoppable[None]:
         """Add messages, all or none, in this order; on disk when it returns.
@@ -134,11 +139,13 @@ def _after(database: Database, session_id: str) -> int:
     return int(str(last)) + 1
 
 
-def _interrupted(database: Database, session_id: str, messages: Sequence[Message]) -> tuple[ToolCall, ...]:
+def _in_doubt(database: Database, session_id: str, messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     """Return the calls whose intent is on disk and whose result is not."""
     rows = database.read("select call_id from intents where session_id = ?", (session_id,))
     intended = {call_id for (call_id,) in rows}
+    return _without_result([call for message in messages for call in message.calls if call.id in intended], messages)
+
+
+def _without_result(calls: Sequence[ToolCall], messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     answered = {message.call_id for message in messages if message.role == "tool"}
-    return tuple(
-        call for message in messages for call in message.calls if call.id in intended and call.id not in answered
-    )
+    return tuple(call for call in calls if call.id not in answered)

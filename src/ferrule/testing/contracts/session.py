@@ -123,6 +123,7 @@ class SessionStoreContract:
         again = await store.open(SessionKey(agent="default", id=session.id))
         assert [call.id for call in again.interrupted] == ["c2"]
         await again.append([Message(id="t2", role="tool", call_id="c2", name="shell", text="unknown")])
+        assert list(again.interrupted) == []
         await again.close()
         third = await store.open(SessionKey(agent="default", id=session.id))
         assert list(third.interrupted) == []
