@@ -76,4 +76,4 @@ def _message(message: Message) -> str:
 
 def _in_line(text: str) -> str:
     """Return text that can stand in a heading or between backticks: no mark-up, no line end."""
-    return re.sub(r"[`<>\[\]*_#|!\\&]", " ", one_line(text, 80)).strip()
+    return " ".join(re.sub(r"[`<>\[\]*_#|!\\&]", " ", one_line(text, 80)).split())

@@ -15,7 +15,7 @@ from ...types.errors import SessionBusy, StoreError
 from ...types.messages import Message
 from ..locks import LockHeld
 from ..session_locks import SessionLock, SessionLocks
-from ..sqlite import Statement
+from ..sqlite import BUSY_MS, Statement
 from . import search
 from .rows import FACTS, decoded, facts_of, missing, numbered, the_session
 from .schema import make_folder, open_database
@@ -36,6 +36,7 @@ _DELETE = (
     "delete from sessions where id = ?",
 )
 _HELD_HINT = "end it, or wait until it ends, then repeat"
+ERASE_WAIT_MS = 200
 SHOWN = 5
 """How many sessions an ambiguous id names."""
 
@@ -198,8 +199,7 @@ class SqliteSessions:
         facts, lock = self._hold(session_id, hint=_HELD_HINT)
         try:
             await self._database.write([Statement(sql, [(facts.id,)]) for sql in _DELETE], undo=_nothing)
-            ((busy, *_),) = self._database.read("pragma wal_checkpoint(truncate)")
-            if busy:  # somebody reads an older state
+            if not self._empty_log():  # somebody reads an older state
                 log.warning("session %s is deleted; its bytes leave the log of the store later", facts.id)
         finally:
             lock.release()
@@ -210,6 +210,15 @@ class SqliteSessions:
             self._closed = True
             await self._database.close()
             self._locks.close()
+
+    def _empty_log(self) -> bool:
+        """Move the log into the file and cut it, so that it holds no deleted bytes; tells whether that was possible."""
+        self._database.read(f"pragma busy_timeout = {ERASE_WAIT_MS}")
+        try:
+            ((busy, *_),) = self._database.read("pragma wal_checkpoint(truncate)")
+        finally:
+            self._database.read(f"pragma busy_timeout = {BUSY_MS}")
+        return not busy
 
     async def _change(self, session_id: str, messages: Sequence[Message], what: Statement) -> None:
         change = Statement(_CHANGE, [(self._clock.now_ms(), clean(title_of(messages)), session_id)])
