@@ -20,7 +20,22 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 REFERENCE = "raw_aiohttp"
 PEERS = (REFERENCE, "ferrule", "ferrule_bare", "agent_framework", "nanobot")
-SCENARIOS = ("plain", "loop20", "parallel20", "stream256", "stream256i", "hist1000", "tools200", "conc200", "construct")
+SCENARIOS = (
+    "plain",
+    "loop20",
+    "parallel20",
+    "stream256",
+    "stream256i",
+    "hist1000",
+    "open1000",
+    "tools200",
+    "conc200",
+    "idle200",
+    "paced300",
+    "live400",
+    "construct",
+    "import",
+)
 BEGIN, END = "<!-- table begins -->", "<!-- table ends -->"
 
 

@@ -111,6 +111,7 @@ async def open_agent(home: Home, choices: Choices, *, approver: Approver | None)
             name=alias,
             instructions=config.agent(alias).instructions,
             limits=config.runtime_profile(alias).limits(),
+            single_tool_rounds=config.runtime_profile(alias).single_tool_rounds,
             approvers=policy.approvers,
             guard=guard,
             clock=clock,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from ..ports.clock import Ids
 from ..ports.session import Session
 from ..types.codec import clean
 from ..types.errors import StoreError
@@ -15,9 +15,9 @@ from ..types.messages import Message, tool_message
 from ..types.tools import ToolCall, ToolResult
 from ..types.unstoppable import Unstoppable
 from .history import NO_RESULT, OutgoingHistory
+from .trim import first_kept
 
 T = TypeVar("T")
-log = logging.getLogger(__name__)
 
 EARLY_WRITE_S = 0.05
 """A person's message is written on its own when the model has not answered after this time; else with the round."""
@@ -32,6 +32,8 @@ class Conversation:
         self._pending: list[Message] = []
         self._timer: asyncio.TimerHandle | None = None
         self._early: asyncio.Future[None] | None = None
+        self._early_batch: list[Message] = []
+        self._first_sent = ""  # what goes to the model begins with this message; see `trim`
         self._load()
 
     def recover(self, now_ms: int) -> int:
@@ -47,8 +49,19 @@ class Conversation:
             self.add(tool_message(call, result, id=f"{call.id}_unknown", at_ms=now_ms))
         return len(calls)
 
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What was said so far, oldest first, as it is now."""
+        return tuple(self._messages)
+
+    @property
+    def system(self) -> Message | None:
+        """The instructions; None when there are none."""
+        return self._system
+
     def add(self, message: Message) -> None:
         """Add a message; it is on disk after the next `commit`."""
+        self._messages.append(message)
         self._history.add(message)
         self._pending.append(message)
 
@@ -62,11 +75,29 @@ class Conversation:
         history = self._history.messages()
         return [self._system, *history] if self._system is not None else history
 
-    def unique(self, call: ToolCall, fallback: str) -> ToolCall:
+    def trim(self, fixed: int, share: float) -> tuple[int, int] | None:
+        """Leave out older turns of what goes to the model, from now on; what is stored stays whole.
+
+        Args:
+            fixed: Characters that are sent beside the history.
+            share: How much of the present request may remain.
+
+        Returns:
+            How many messages were and are sent; None when only the present turn is left.
+        """
+        sent = self._history.messages()
+        kept = first_kept(sent, fixed=fixed, share=share)
+        if kept == 0:
+            return None
+        self._first_sent = sent[kept].id
+        self._history.begin_at(self._first_sent)
+        return len(sent), len(self._history.messages())
+
+    def unique(self, call: ToolCall, ids: Ids) -> ToolCall:
         """Return the call with an id that no other call of the session has."""
         wanted = clean(call.id)
         if not wanted or wanted in self._call_ids:
-            wanted = fallback
+            wanted = ids.new("call")
         if wanted != call.id:
             call = replace(call, id=wanted)
         self._call_ids.add(call.id)
@@ -90,11 +121,6 @@ class Conversation:
         except StoreError:
             self._load()
             raise
-        except asyncio.CancelledError as stop:
-            if isinstance(stop.__cause__, StoreError):
-                log.error("what was said could not be stored: %s", stop.__cause__)
-                self._load()
-            raise
 
     async def intend(self, call: ToolCall) -> None:
         """Put on disk, with everything that waits, that this call is about to run.
@@ -110,15 +136,11 @@ class Conversation:
         except StoreError:
             self._put_back(batch)
             raise
-        except asyncio.CancelledError as stop:
-            if isinstance(stop.__cause__, StoreError):
-                self._put_back(batch)
-            raise
 
     def _write_early(self) -> None:
         self._timer = None
-        batch = self._take()
-        self._early = asyncio.ensure_future(self.session.append(batch))
+        self._early_batch = self._take()
+        self._early = asyncio.ensure_future(self.session.append(self._early_batch))
 
     async def _settle_early(self) -> None:
         if self._timer is not None:
@@ -126,7 +148,11 @@ class Conversation:
             self._timer = None
         if self._early is not None:
             early, self._early = self._early, None
-            await undisturbed(early)
+            try:
+                await undisturbed(early)
+            except StoreError:
+                self._put_back(self._early_batch)  # not on disk, so it still waits
+                raise
 
     def _take(self) -> list[Message]:
         batch, self._pending = self._pending, []
@@ -141,6 +167,7 @@ class Conversation:
         """Begin anew with what the session holds."""
         messages = self.session.messages
         self._pending = []
+        self._messages = list(messages)
         self._stored = len(messages)
         self._history = OutgoingHistory()
         self._call_ids: set[str] = set()
@@ -149,29 +176,37 @@ class Conversation:
             add(message)
             if message.calls:
                 self._call_ids.update([call.id for call in message.calls])
+        if self._first_sent:
+            self._history.begin_at(self._first_sent)
 
 
 async def undisturbed(work: Awaitable[T]) -> T:
     """Await something that must not stop half-way; a cancellation is delivered when it has ended.
 
-    If it failed too, its failure is the cancellation's cause.
+    When it fails, its failure is raised instead: a cancellation would hide
+    that nothing was written, and the turn knows of its stop without it.
     """
-    if isinstance(work, Unstoppable):
-        return await _unstoppable(work)
-    task = asyncio.ensure_future(work)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
+    if isinstance(work, Unstoppable):  # it goes on by itself, whoever is cancelled
         try:
-            await asyncio.wait([task])
+            result: T = await work
+        except asyncio.CancelledError:
+            work.result()
+            raise
+        return result
+    task: asyncio.Future[T] = asyncio.ensure_future(work)
+    cancelled = await until_done(task)
+    result = task.result()
+    if cancelled is not None:
+        raise cancelled
+    return result
+
+
+async def until_done(work: asyncio.Future[Any]) -> asyncio.CancelledError | None:
+    """Wait until something has ended, however often the waiting is cancelled; returns the last cancellation."""
+    cancelled: asyncio.CancelledError | None = None
+    while not work.done():
+        try:
+            await asyncio.wait([work])
         except asyncio.CancelledError as stop:
             cancelled = stop
-    if cancelled is not None:
-        raise cancelled from task.exception()
-    return task.result()
-
-
-async def _unstoppable(work: Unstoppable[T]) -> T:
-    try:
-        return await work
-    except asyncio.CancelledError as stop:
-        raise stop from work.exception()
+    return cancelled

@@ -41,6 +41,11 @@ class OutgoingHistory:
             self._out.append(message)
             waiting.update((call.id, call.name) for call in message.calls)
 
+    def begin_at(self, message_id: str) -> None:
+        """Leave out what was said before this message, which begins a turn; system messages stay."""
+        at = next((i for i, message in enumerate(self._out) if message.id == message_id), 0)
+        self._out = [*(message for message in self._out[:at] if message.role == "system"), *self._out[at:]]
+
     def messages(self) -> list[Message]:
         """Return what to send now, oldest first."""
         out = [*self._out, *_unknown(self._waiting)]

@@ -31,6 +31,7 @@ class AgentOptions:
         principal: Who speaks, by stable id.
         origin: Where the messages come from.
         approvers: Principals who may answer an approval, beside `principal`.
+        single_tool_rounds: Take at most one call from a response; more of them fail the turn before any runs.
         approval_timeout_s: Seconds until a question lapses and counts as a denial.
         attempts: How often a request is made when the vendor fails in a way that may pass.
         guard: Masks configured secrets; None masks nothing.
@@ -45,6 +46,7 @@ class AgentOptions:
     principal: str = "operator"
     origin: Origin = "user"
     approvers: tuple[str, ...] = ("operator",)
+    single_tool_rounds: bool = False
     approval_timeout_s: float = 300.0
     attempts: int = 3
     guard: Guard | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +18,10 @@ from ..ports.tool import Declaring, Previewing, Tool, ToolSource
 from ..types.access import Access, Action
 from ..types.errors import UsageError
 from ..types.tools import ToolSpec
+from .foreign import Broke, called
 from .schema_of import converter_of, schema_of
+
+log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 _RAW = b'{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}'
@@ -103,7 +107,7 @@ class Toolbox:
         offered = tuple(offered)
         shared = _shared.get((id(compiler), *map(id, offered)))
         if shared is not None and all(bound.is_current for bound in shared.tools.values()):
-            self._current = shared
+            self.current = shared
             return
         self._fixed: list[BoundTool] = []
         for item in offered:
@@ -118,27 +122,37 @@ class Toolbox:
                 )
         self._marks: list[object] = [None] * len(self._sources)
         self._offers: list[tuple[BoundTool, ...]] = [()] * len(self._sources)
-        self._current = self._freeze()
+        self.current = self._freeze()
         if not self._sources:
-            _shared[(id(compiler), *map(id, offered))] = self._current
+            _shared[(id(compiler), *map(id, offered))] = self.current
 
     def refresh(self) -> ToolSet:
-        """Return the present set; the same object as before when nothing changed."""
+        """Return the present set; the same object as before when nothing changed.
+
+        A source that breaks, or offers what is no tool, keeps what it offered before; that is logged.
+        """
         changed = False
         for i, source in enumerate(self._sources):
-            revision: object = _optional(source, "revision")
-            if revision is not None and self._marks[i] == ("revision", revision):
-                continue
-            offer = tuple(source.additional_tools())
-            mark: object = ("revision", revision) if revision is not None else tuple(map(id, offer))
-            if mark != self._marks[i]:
-                known = {id(bound.tool): bound for bound in self._offers[i]}
-                self._offers[i] = tuple(known.get(id(tool)) or BoundTool(tool, self._compiler) for tool in offer)
-                self._marks[i] = mark
-                changed = True
+            answer = called(self._look, i, source)
+            if isinstance(answer, Broke):
+                log.error("a tool source failed: %s", answer.told, exc_info=answer.error)
+            changed = changed or answer is True
         if changed:
-            self._current = self._freeze()
-        return self._current
+            self.current = self._freeze()
+        return self.current
+
+    def _look(self, i: int, source: ToolSource) -> bool:
+        revision: object = _optional(source, "revision")
+        if revision is not None and self._marks[i] == ("revision", revision):
+            return False
+        offer = tuple(source.additional_tools())
+        mark: object = ("revision", revision) if revision is not None else tuple(map(id, offer))
+        if mark == self._marks[i]:
+            return False
+        known = {id(bound.tool): bound for bound in self._offers[i]}
+        self._offers[i] = tuple(known.get(id(tool)) or BoundTool(tool, self._compiler) for tool in offer)
+        self._marks[i] = mark
+        return True
 
     def _freeze(self) -> ToolSet:
         tools: dict[str, BoundTool] = {}
