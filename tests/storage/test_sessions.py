@@ -80,7 +80,7 @@ async def test_a_cancelled_caller_does_not_undo_what_others_wrote(sessions: Sqli
 async def test_a_copy_can_be_made_of_a_session_in_use(sessions: SqliteSessions) -> None:
     session = await sessions.open(KEY)
     await session.append([said("one")])
-    copy = await sessions.fork(session.id, SessionKey(agent="other"))
+    copy = await sessions.open(SessionKey(agent="other", id=(await sessions.branch(session.id, agent="other")).id))
     await copy.append([said("two")])
     assert [m.text for m in copy.messages] == ["one", "two"]
     assert [m.text for m in session.messages] == ["one"]
@@ -331,7 +331,7 @@ async def test_what_was_acknowledged_before_a_kill_is_there_afterwards(tmp_path:
     lines += child.stdout.read().splitlines()
     child.stdout.close()
     child.wait()
-    session_id, last = next(line for line in reversed(lines) if line.strip()).split()
+    session_id, last = next(line for line in reversed(lines) if len(line.split()) == 2).split()
     async with open_sessions(path, SystemClock(), RandomIds()) as store:
         session = await store.open(SessionKey(agent="a", id=session_id))
         texts = [m.text for m in session.messages]
