@@ -47,7 +47,7 @@ def encode_messages(messages: Sequence[Message], *, reasoning: bool = True) -> l
         encoded.append(_once(message, key))
         if message.role == "tool" and message.parts:
             shown += [{"type": "text", "text": f"Output of {message.name or 'the tool'} ({message.call_id}):"}]
-            shown += [_part(part) for part in message.parts]
+            shown += _parts(message)
     if shown:
         encoded.append(dumps({"role": "user", "content": shown}))
     return encoded
@@ -78,7 +78,12 @@ def _content(message: Message) -> object:
     if not message.parts:
         return message.text
     blocks: list[dict[str, object]] = [{"type": "text", "text": message.text}] if message.text else []
-    return blocks + [_part(part) for part in message.parts if part != TextPart(text="")]
+    return blocks + _parts(message)
+
+
+def _parts(message: Message) -> list[dict[str, object]]:
+    """Encode what stands beside the text; a tool of others may give empty text, which strict servers refuse."""
+    return [_part(part) for part in message.parts if part != TextPart(text="")]
 
 
 def _part(part: Part) -> dict[str, object]:
