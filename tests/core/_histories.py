@@ -17,6 +17,7 @@ import orjson
 from ferrule.core.conversation import Conversation
 from ferrule.providers._chat.request import REASONING, RequestWriter
 from ferrule.types.completion import Request
+from ferrule.types.ids import IdKind
 from ferrule.types.messages import Message, Status
 from ferrule.types.parts import FilePart, ImagePart, Part, TextPart
 from ferrule.types.tools import ToolCall
@@ -77,6 +78,10 @@ class Maker:
         """Return an id that was not used."""
         self._number += 1
         return f"{kind}_{self._number}"
+
+    def new(self, kind: IdKind) -> str:
+        """Return an id as the product makes one for a call."""
+        return self.new_id(f"made_{kind}")
 
     def user(self) -> Message:
         """Add a person's message: words, or a picture alone, or both."""
@@ -179,7 +184,7 @@ def conversation(seed: int) -> tuple[Conversation, Message]:
     current = make.user()
     for _ in range(make.pick(ROUNDS)):
         given = make.assistant(calls=make.pick((1, 2, 3)), status="completed")
-        calls = tuple(talk.unique(replace(c, id=make.pick(VENDOR_IDS)), make.new_id("made")) for c in given.calls)
+        calls = tuple(talk.unique(replace(c, id=make.pick(VENDOR_IDS)), make) for c in given.calls)
         make.made[-1] = replace(given, calls=calls)
         for call in calls:
             make.result(call.id, call.name)

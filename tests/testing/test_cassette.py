@@ -12,7 +12,7 @@ import pytest
 from ferrule.core.system_clock import SystemClock
 from ferrule.ports.dialer import Dialer, HttpRequest
 from ferrule.providers._chat.provider import Endpoint, OpenAIChat
-from ferrule.sandbox.dialer import AiohttpDialer
+from ferrule.sandbox.dialer import HttpDialer
 from ferrule.testing.cassette import Cassette, CassetteMismatch, CassetteSecret, Mode
 from ferrule.testing.mock_llm import MockLLM, Reply, call, error, raw, say
 from ferrule.types.completion import ProviderEvent, Request
@@ -32,7 +32,7 @@ async def ask(dialer: Dialer, url: str, text: str = "hi") -> list[ProviderEvent]
 @asynccontextmanager
 async def recording(path: Path, *script: Reply, mode: Mode = "record") -> AsyncIterator[tuple[Cassette, str]]:
     async with MockLLM(list(script)) as server:
-        async with Cassette(path, mode, dialer=AiohttpDialer({}), secrets=[KEY]) as cassette:
+        async with Cassette(path, mode, dialer=HttpDialer({}), secrets=[KEY]) as cassette:
             yield cassette, server.base_url
 
 
@@ -125,7 +125,7 @@ async def test_a_body_that_is_no_json_and_one_that_is_left_are_kept(tmp_path: Pa
     path = tmp_path / "raw.jsonl"
     async with MockLLM([raw(b"abc\xff"), raw(b"abc\xff")]) as server:
         request = HttpRequest(method="POST", url=f"{server.base_url}/chat/completions", body=b'{"model":"m"}')
-        async with Cassette(path, "record", dialer=AiohttpDialer({})) as tape:
+        async with Cassette(path, "record", dialer=HttpDialer({})) as tape:
             async with tape.open(request) as response:
                 assert await response.read() == b"abc\xff"
             async with tape.open(request) as response:

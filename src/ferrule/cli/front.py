@@ -16,11 +16,13 @@ from .. import __version__
 from ..types.errors import ConfigError, FerruleError, UsageError
 
 COMMANDS: dict[str, str] = {
+    "agents": "ferrule.cli.agents_command:agents",
     "chat": "ferrule.cli.chat_command:chat",
     "config": "ferrule.cli.config_command:config",
     "doctor": "ferrule.cli.doctor_command:doctor",
     "logs": "ferrule.cli.logs_command:logs",
     "run": "ferrule.cli.run_command:run",
+    "secret": "ferrule.cli.secret_command:secret",
     "sessions": "ferrule.cli.sessions_command:sessions",
     "tools": "ferrule.cli.tools_command:tools",
 }
@@ -28,9 +30,11 @@ COMMANDS: dict[str, str] = {
 SUMMARIES: dict[str, str] = {
     "chat": "talk with an agent in the terminal",
     "run": "one message, one answer: for scripts and pipes",
+    "agents": "who there is, and by which rules they work",
     "tools": "what an agent can call",
     "sessions": "conversations that are kept",
     "config": "read, check and change the configuration",
+    "secret": "keep secrets encrypted",
     "logs": "what happened, filtered by turn",
     "doctor": "check this installation, each finding with its fix",
 }

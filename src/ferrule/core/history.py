@@ -22,32 +22,53 @@ NO_WORDS = "(empty message)"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
 
-def valid_history(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages to send, oldest first."""
-    out: list[Message] = []
-    waiting: dict[str, str] = {}  # call id -> tool name, of calls not yet answered
-    talking = False  # a user message has been sent
-    for message in messages:
-        role = message.role
+class OutgoingHistory:
+    """The valid list of a history that grows: a round looks at the new messages only."""
+
+    def __init__(self) -> None:
+        self._out: list[Message] = []
+        self._waiting: dict[str, str] = {}  # call id -> tool name, of calls not yet answered
+        self._talking = False  # a user message has been sent
+
+    def add(self, message: Message) -> None:
+        """Take the next message of the history."""
+        role, waiting = message.role, self._waiting
         if role == "tool":
             name = waiting.pop(message.call_id, None)
             if name is not None:
-                out.append(message if message.name == name else replace(message, name=name, wire=None))
-            continue
+                self._out.append(message if message.name == name else replace(message, name=name, wire=None))
+            return
         if waiting:
-            out.extend(_unknown(waiting))
+            self._out.extend(_unknown(waiting))
             waiting.clear()
         if role == "user" or role == "system":
-            talking = talking or role == "user"
-            out.append(message if message.text.strip() or message.parts else replace(message, text=NO_WORDS, wire=None))
-        elif talking and _is_said(message):
+            self._talking = self._talking or role == "user"
+            is_blank = not (message.text.strip() or message.parts)
+            self._out.append(replace(message, text=NO_WORDS, wire=None) if is_blank else message)
+        elif self._talking and _is_said(message):
             message = _with_names(message)
-            out.append(message)
-            waiting = {call.id: call.name for call in message.calls}
-    out.extend(_unknown(waiting))
-    while out and out[-1].role == "assistant":
-        out.pop()
-    return out
+            self._out.append(message)
+            waiting.update((call.id, call.name) for call in message.calls)
+
+    def begin_at(self, message_id: str) -> None:
+        """Leave out what was said before this message, which begins a turn; system messages stay."""
+        at = next((i for i, message in enumerate(self._out) if message.id == message_id), 0)
+        self._out = [*(message for message in self._out[:at] if message.role == "system"), *self._out[at:]]
+
+    def messages(self) -> list[Message]:
+        """Return what to send now, oldest first."""
+        out = [*self._out, *_unknown(self._waiting)]
+        while out and out[-1].role == "assistant":
+            out.pop()
+        return out
+
+
+def valid_history(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages of a whole history to send, oldest first."""
+    history = OutgoingHistory()
+    for message in messages:
+        history.add(message)
+    return history.messages()
 
 
 def _is_said(message: Message) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..ports.clock import Clock, Ids
 from ..ports.session import SessionFacts, SessionKey
+from ..storage.vault import check_name, check_text
 from ..types.errors import SessionBusy, StoreError
 from ..types.memory import MemoryEntry
 from ..types.messages import Message
@@ -130,3 +131,28 @@ class ListMemory:
         """Return entries that hold any word of the query."""
         words = query.lower().split()
         return [e for e in self._entries if any(word in e.text.lower().split() for word in words)][:limit]
+
+
+class RamSecrets:
+    """A `SecretStore` in a dictionary, of one owner."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, str] = {}
+
+    async def get(self, name: str) -> str | None:
+        """Return a secret; None when there is none."""
+        return self._kept.get(name)
+
+    async def put(self, name: str, text: str) -> None:
+        """Keep or replace a secret."""
+        check_name(name)
+        check_text(text)
+        self._kept[name] = text
+
+    async def remove(self, name: str) -> bool:
+        """Forget a secret; tells whether there was one."""
+        return self._kept.pop(name, None) is not None
+
+    async def names(self) -> Sequence[str]:
+        """Return all names, sorted."""
+        return sorted(self._kept)
