@@ -10,8 +10,6 @@ import pytest
 from ferrule.app import discovery
 from ferrule.app.gate import Gate
 from ferrule.core.agent import Agent
-from ferrule.core.schema_check import JsonSchemaCompiler
-from ferrule.core.toolset import BoundTool
 from ferrule.testing.scripted import ScriptedProvider
 from ferrule.types.access import ApprovalAnswer, ApprovalRequest
 from ferrule.types.parts import ImagePart
@@ -181,16 +179,6 @@ async def test_what_changes_is_shown_before_a_person_agrees(tmp_path: Path) -> N
     (tmp_path / "a.txt").write_bytes(PNG)
     await agent.call("file_write", {"path": "a.txt", "content": "x"})
     assert person.shown[-1].preview == "replaces 28 binary bytes of a.txt"
-
-
-@pytest.mark.contract
-@pytest.mark.parametrize("name", sorted(discovery.BUILT_IN["tools"]))
-def test_every_tool_has_a_closed_schema_a_description_and_declares_its_needs(name: str) -> None:
-    bound = BoundTool(discovery.tool(name), JsonSchemaCompiler())
-    assert b'"additionalProperties":false' in bound.spec.schema
-    assert bound.spec.description.endswith(".")
-    assert bound.needs is not None
-    assert bound.faults({"surely_unknown": 1})
 
 
 async def test_a_long_file_is_searched_to_its_end_and_one_that_is_too_long_is_named(use: Use, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def _shown(answers: Sequence[Message]) -> dict[str, object]:
     blocks: list[dict[str, object]] = []
     for message in answers:
         blocks.append({"type": "text", "text": parts_title(message)})
-        blocks += [_part(part) for part in message.parts]
+        blocks += _parts(message)
     return {"role": "user", "content": blocks}
 
 
@@ -62,7 +62,12 @@ def _content(message: Message) -> object:
     if not message.parts:
         return message.text
     blocks: list[dict[str, object]] = [{"type": "text", "text": message.text}] if message.text else []
-    return blocks + [_part(part) for part in message.parts if part != TextPart(text="")]
+    return blocks + _parts(message)
+
+
+def _parts(message: Message) -> list[dict[str, object]]:
+    """Encode what stands beside the text; a tool of others may give empty text, which strict servers refuse."""
+    return [_part(part) for part in message.parts if part != TextPart(text="")]
 
 
 def _part(part: Part) -> dict[str, object]:
