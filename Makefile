@@ -10,7 +10,7 @@ check:            ## is Python fit? prints the one line that fixes what is missi
 
 run:              ## a chat with the local demonstration model; ARGS='run "..."', MODEL=none, YES=1
 	@sh ci/setup.sh run
-	@.venv/bin/ferrule $(ARGS) $(if $(YES),--yes)
+	@.venv/bin/ferrule $(ARGS) $(if $(YES),--yes) || { code=$$?; echo "ferrule ended with exit code $$code" >&2; exit $$code; }
 
 test:             ## everything that needs only pip
 	@sh ci/setup.sh test

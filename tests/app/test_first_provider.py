@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from ferrule.app.discovery import find, names, settings_for, tool
-from ferrule.app.first_provider import DEFAULT_MODEL, first_model, first_provider, remember_consent, was_agreed
+from ferrule.app.first_provider import (
+    DEFAULT_MODEL,
+    checked_address,
+    first_model,
+    first_provider,
+    remember_consent,
+    was_agreed,
+)
 from ferrule.config.layout import Layout
 from ferrule.sandbox.dialer import HttpDialer
 from ferrule.testing.mock_llm import MockLLM
@@ -55,7 +62,31 @@ def test_consent_is_remembered_for_exactly_one_address(tmp_path: Path) -> None:
     remember_consent(place, one)
     assert was_agreed(place, one)
     assert not was_agreed(place, two)
-    assert (place.home / "state" / "agreed").stat().st_mode & 0o077 == 0
+    note = place.home / "state" / "agreed"
+    assert note.stat().st_mode & 0o077 == 0
+    assert "127.0.0.1" not in note.read_text()
+    note.write_bytes(b"\xffhttp://127.0.0.1:2/v1\n")
+    assert not was_agreed(place, two)
+    remember_consent(place, two)
+    assert was_agreed(place, two)
+    assert b"http" not in note.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "address", ["http://[::1", "nonsense", "ftp://x/v1", "http://h:99999/v1", "http://", "http://a b/v1"]
+)
+def test_an_address_that_cannot_be_used_is_a_config_error_with_its_fix(address: str) -> None:
+    with pytest.raises(ConfigError, match="OPENAI_BASE_URL") as caught:
+        checked_address(first_provider({"OPENAI_BASE_URL": address}))
+    assert "https://HOST/v1" in str(caught.value.hint)
+
+
+def test_space_and_quotes_around_a_key_are_no_part_of_it_and_a_line_end_inside_is_refused() -> None:
+    assert first_provider({"OPENAI_API_KEY": ' "abc"\n'}).settings["api_key"] == "abc"
+    assert first_provider({"OPENAI_BASE_URL": "  "}).kind == "demo"
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY") as caught:
+        checked_address(first_provider({"OPENAI_API_KEY": "canary\nx"}))
+    assert "canary" not in str(caught.value)
 
 
 def test_parts_are_found_by_name_and_a_wrong_name_lists_the_right_ones() -> None:

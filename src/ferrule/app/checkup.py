@@ -14,7 +14,7 @@ from ..core.system_clock import RandomIds, SystemClock
 from ..storage.sessions import open_sessions
 from ..types.errors import FerruleError
 from . import discovery
-from .first_provider import first_provider
+from .first_provider import checked_address, first_provider
 from .gate import CONFINEMENT
 from .home import Home, read_home
 from .secrets import is_rotating, list_secrets
@@ -83,6 +83,8 @@ def _agents(home: Home, environ: Mapping[str, str]) -> list[Finding]:
             reference = home.provider_of(alias)
             if reference is None:
                 found = first_provider(environ)
+                if found.kind == "environment":
+                    checked_address(found)
                 text = found.explanation if found.kind == "demo" else f"no provider is configured; {found.explanation}"
                 findings.append(Finding(topic=topic, state="ok", text=text))
                 continue

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-
 import click
 
+from ..types.errors import UsageError
 from .chat_loop import ChatOptions, chat_loop
+from .terminal import run_to_the_end, working_folder
 
 EPILOG = """\b
 Examples:
@@ -25,5 +24,9 @@ In the chat, /help lists what can be typed; Ctrl-C stops the answer, Ctrl-D ends
 @click.option("--yes", is_flag=True, help="Use a key found in the environment without asking.")
 def chat(alias: str, session_id: str, fork: bool, yes: bool) -> int:
     """Talk with an agent: streamed answers, approvals, and commands that begin with a slash."""
-    options = ChatOptions(alias=alias, session_id=session_id, fork=fork, yes=yes, folder=os.getcwd())
-    return asyncio.run(chat_loop(options))
+    if fork and not session_id:
+        raise UsageError(
+            "--fork copies a session, and none is named", hint="add --session ID; `ferrule sessions` lists them"
+        )
+    options = ChatOptions(alias=alias, session_id=session_id, fork=fork, yes=yes, folder=working_folder())
+    return run_to_the_end(chat_loop(options))

@@ -3,32 +3,42 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from rich.console import Console
 
-from ..app.first_provider import FirstProvider, first_provider, remember_consent, was_agreed
+from ..app.first_provider import FirstProvider, checked_address, first_provider, remember_consent, was_agreed
 from ..app.home import Home
 from ..types.errors import UsageError
 from .approve import read_terminal_line
+from .printable import printable
+from .terminal import someone_is_there
 
 
 async def agree_to_key(notes: Console, home: Home, alias: str, *, yes: bool) -> None:
     """Tell about a key found in the environment; on a terminal, ask once.
 
+    Without a terminal the key is used, since whoever set the variable started
+    this too; but that is no person's agreement, and is not remembered as one.
+
     Raises:
+        ConfigError: the address or the key found there cannot be used.
         UsageError: the person said no.
     """
     found = first_provider(os.environ)
-    if home.provider_of(alias) is not None or found.kind != "environment" or was_agreed(home.layout, found):
+    if home.provider_of(alias) is not None or found.kind != "environment":
         return
-    notes.print(found.explanation, markup=False, highlight=False)
-    if not yes and sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
-        await _ask(notes, found)
+    checked_address(found)
+    if was_agreed(home.layout, found):
+        return
+    notes.print(printable(found.explanation), markup=False, highlight=False, soft_wrap=True)
+    if not someone_is_there():
+        return
+    if not yes:
+        await _ask(found)
     remember_consent(home.layout, found)
 
 
-async def _ask(notes: Console, found: FirstProvider) -> None:
+async def _ask(found: FirstProvider) -> None:
     try:
         word = await read_terminal_line("Use it? [Y]es, [n]o: ")
     except EOFError:

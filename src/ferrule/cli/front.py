@@ -10,11 +10,15 @@ Exit codes: 0 completed, 1 failed, 2 usage or config, 3 stopped by a denial,
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 
 from .. import __version__
 from ..types.errors import ConfigError, FerruleError, UsageError
+from .complaint import fix_of, of_the_encoding, of_the_system
 from .help_text import stored_help
+from .printable import printable
+from .standard_streams import OutputFailed
 
 COMMANDS: dict[str, str] = {
     "agents": "ferrule.cli.agents_command:agents",
@@ -66,38 +70,69 @@ def help_text() -> str:
 
 
 def front(arguments: list[str]) -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line; returns the exit code.
+
+    What the system refuses (files, memory, descriptors) and text that is not
+    UTF-8 become messages here, for every command: code below needs no handler
+    for what it cannot mend.
+    """
+    try:
+        code = _go(arguments)
+        sys.stdout.flush()
+    except OutputFailed as error:
+        return 1 if error.reader_left else fail(error)
+    except FerruleError as error:
+        return fail(error)
+    except BrokenPipeError:
+        return 1
+    except OSError as error:
+        return fail(of_the_system(error))
+    except UnicodeError as error:
+        return fail(of_the_encoding(error))
+    except MemoryError:
+        return fail(FerruleError("there is not enough memory", hint="free memory or raise the limit (ulimit -v)"))
+    except KeyboardInterrupt:
+        sys.stderr.write("cancelled\n")
+        return 130
+    return code
+
+
+def fail(error: FerruleError) -> int:
+    """Print an error with its cause and fix; returns the exit code."""
+    sys.stderr.write(f"error: {printable(str(error))}\n")
+    fix = fix_of(error.code, error.hint)
+    if fix:
+        sys.stderr.write(f"  fix: {printable(fix)}\n")
+    return 2 if isinstance(error, ConfigError | UsageError) else 1
+
+
+def _go(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("--help", "-h", "help"):
         sys.stdout.write(help_text())
         return 0
-    name, *rest = arguments
+    name, *rest = _as_utf8(arguments)
     if name in ("--version", "-V"):
         sys.stdout.write(f"ferrule {__version__}\n")
         return 0
     target = COMMANDS.get(name)
     if target is None:
-        return fail(UsageError(f"there is no command {name!r}", hint=_nearest(name)))
+        raise UsageError(f"there is no command {name!r}", hint=_nearest(name))
     if (text := stored_help(arguments)) is not None:
         sys.stdout.write(text)
         return 0
-    try:
-        return _run(name, target, rest)
-    except FerruleError as error:
-        return fail(error)
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 1
-    except KeyboardInterrupt:
-        sys.stderr.write("cancelled\n")
-        return 130
+    return _run(name, target, rest)
 
 
-def fail(error: FerruleError) -> int:
-    """Print an error with its cause and fix; returns the exit code."""
-    sys.stderr.write(f"error: {error}\n")
-    if error.hint:
-        sys.stderr.write(f"  fix: {error.hint}\n")
-    return 2 if isinstance(error, ConfigError | UsageError) else 1
+def _as_utf8(arguments: list[str]) -> list[str]:
+    """Read arguments as UTF-8, whatever the locale says; other bytes can be neither sent, stored nor shown."""
+    found: list[str] = []
+    for number, argument in enumerate(arguments, 1):
+        try:
+            found.append(os.fsencode(argument).decode())
+        except UnicodeError as error:
+            told = of_the_encoding(error)
+            raise UsageError(f"argument {number}: {told}", hint=told.hint) from error
+    return found
 
 
 def _run(name: str, target: str, arguments: list[str]) -> int:

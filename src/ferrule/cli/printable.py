@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Control bytes other than tab and line feed, and the signs that turn the direction of text around."""
+_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control bytes other than tab and line feed, the signs that turn text around, and halves of characters."""
 
 
 def printable(text: str) -> str:

@@ -18,6 +18,7 @@ from ..types.events import (
     ToolStarted,
     TurnFinished,
 )
+from .complaint import fix_of
 from .markdown_stream import MarkdownStream
 from .printable import one_line, printable
 
@@ -55,6 +56,10 @@ class ChatView:
             case _:
                 return
 
+    def close(self) -> None:
+        """Print what is still held back; a turn that was stopped ends in the middle of a block."""
+        self._answer.close()
+
     def _started(self, event: ToolStarted) -> None:
         self._names[event.call_id] = event.name
         sign = {"allow": "●", "ask": "?", "deny": "✗"}[event.decision]
@@ -73,8 +78,9 @@ class ChatView:
             return
         text = event.status if event.error is None else f"{event.status}: {printable(event.error.message)}"
         self._line(f"[red]{escape(text)}[/red]")
-        if event.error is not None and event.error.hint:
-            self._line(f"  [yellow]fix: {escape(printable(event.error.hint))}[/yellow]")
+        fix = fix_of(event.error.code, event.error.hint) if event.error is not None else ""
+        if fix:
+            self._line(f"  [yellow]fix: {escape(printable(fix))}[/yellow]")
 
     def _line(self, markup: str) -> None:
         self._console.print(markup, highlight=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -18,8 +17,10 @@ from ..types.errors import UsageError
 from ..types.events import AgentEvent, ApprovalAnswered, TextDelta, ToolFinished, ToolStarted, TurnFinished, as_dict
 from .approve import TerminalApprover, read_terminal_line
 from .consent import agree_to_key
+from .incoming import piped, refuse_nul
 from .printable import printable
 from .render import ChatView
+from .terminal import console, run_to_the_end, someone_is_there, working_folder
 
 EXIT_CODES = {"completed": 0, "failed": 1, "rejected": 1, "interrupted": 1, "limit": 4, "cancelled": 130}
 STOPPED_BY_DENIAL = 3
@@ -48,28 +49,32 @@ def run(message: str | None, alias: str, session_id: str, fork: bool, as_json: b
     Text from standard input is put behind MESSAGE, or is the message when
     there is none.
     """
-    choices = Choices(alias=alias, session_id=session_id, fork=fork, folder=os.getcwd())
-    return asyncio.run(_run(compose(message), choices, as_json=as_json, yes=yes))
+    if fork and not session_id:
+        raise UsageError(
+            "--fork copies a session, and none is named", hint="add --session ID; `ferrule sessions` lists them"
+        )
+    choices = Choices(alias=alias, session_id=session_id, fork=fork, folder=working_folder())
+    return run_to_the_end(_run(compose(message), choices, as_json=as_json, yes=yes))
 
 
 def compose(message: str | None) -> str:
     """Join the argument and standard input into one message.
 
     Raises:
-        UsageError: there is neither.
+        UsageError: there is neither, or one of them is no text.
     """
-    piped = "" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.read()
-    parts = [part for part in (message, piped.strip("\n")) if part]
+    refuse_nul(message or "", "the message")
+    parts = [part for part in (message, piped(needed=message is None).strip("\r\n")) if part and part.strip()]
     if not parts:
         raise UsageError("there is no message", hint='write one: ferrule run "..."; or pipe text into it')
     return "\n\n".join(parts)
 
 
 async def _run(text: str, choices: Choices, *, as_json: bool, yes: bool) -> int:
-    notes = Console(stderr=True)
+    notes = console(stderr=True)
     home = read_home(os.environ, agents=(choices.alias,))
     await agree_to_key(notes, home, choices.alias, yes=yes)
-    can_ask = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    can_ask = someone_is_there()
     approver = TerminalApprover(notes, read_terminal_line) if can_ask else None
     async with open_agent(home, choices, approver=approver) as opened:
         if not as_json:
@@ -83,25 +88,28 @@ async def _print_json(events: AsyncIterator[AgentEvent]) -> int:
     async with aclosing(events) as stream:  # type: ignore[type-var]  # `stream` is an async generator
         async for event in stream:
             outcome.note(event)
-            sys.stdout.write(orjson.dumps(as_dict(event)).decode() + "\n")
-            sys.stdout.flush()
+            sys.stdout.buffer.write(orjson.dumps(as_dict(event), option=orjson.OPT_APPEND_NEWLINE))
+            sys.stdout.buffer.flush()
     return outcome.code()
 
 
 async def _print_text(events: AsyncIterator[AgentEvent], notes: Console) -> int:
     outcome = _Outcome()
     pretty = sys.stdout.isatty()
-    view = ChatView(Console() if pretty else notes)
+    view = ChatView(console() if pretty else notes)
     wrote = ""
-    async with aclosing(events) as stream:  # type: ignore[type-var]  # `stream` is an async generator
-        async for event in stream:
-            outcome.note(event)
-            if pretty or not isinstance(event, TextDelta):
-                view.show(event)
-            else:
-                wrote = printable(event.text)
-                sys.stdout.write(wrote)
-                sys.stdout.flush()
+    try:
+        async with aclosing(events) as stream:  # type: ignore[type-var]  # `stream` is an async generator
+            async for event in stream:
+                outcome.note(event)
+                if pretty or not isinstance(event, TextDelta):
+                    view.show(event)
+                else:
+                    wrote = printable(event.text)
+                    sys.stdout.write(wrote)
+                    sys.stdout.flush()
+    finally:
+        view.close()
     if wrote and not wrote.endswith("\n"):
         sys.stdout.write("\n")
     return outcome.code()

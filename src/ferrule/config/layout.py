@@ -12,6 +12,7 @@ from ..types.errors import ConfigError
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
+_ABSOLUTE = "write an absolute path"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +69,20 @@ class Layout:
             ConfigError: group or others may read, write or enter it.
         """
         try:
-            mode = stat.S_IMODE(self.home.stat().st_mode)
+            found = self.home.stat()
         except FileNotFoundError:
             return
         except OSError as error:
             raise ConfigError(
-                f"the home {str(self.home)!r} cannot be looked at: {error.strerror}", code="config.home"
+                f"the home {str(self.home)!r} cannot be looked at: {error.strerror}",
+                hint="name a folder of your own in FERRULE_HOME",
+                code="config.home",
             ) from error
+        mode = stat.S_IMODE(found.st_mode)
+        if not stat.S_ISDIR(found.st_mode):
+            raise ConfigError(
+                f"the home {str(self.home)!r} is a file", hint="name a folder in FERRULE_HOME", code="config.home"
+            )
         if mode & 0o077:
             raise ConfigError(
                 f"the home {str(self.home)!r} is open to others (mode {mode:04o})",
@@ -87,12 +95,25 @@ def layout(environ: Mapping[str, str]) -> Layout:
     """Find the home: ``FERRULE_HOME``, else ``~/.ferrule``.
 
     Raises:
-        ConfigError: the variable holds a relative path, which would name another folder after each ``cd``.
+        ConfigError: the variable holds a relative path, which would name another
+            folder after each ``cd``; names a user who is not there; or is not UTF-8.
     """
-    named = environ.get("FERRULE_HOME", "")
-    home = Path(named).expanduser() if named else Path(environ.get("HOME") or "~").expanduser() / ".ferrule"
+    name = "FERRULE_HOME" if environ.get("FERRULE_HOME") else "HOME"
+    value = environ.get(name) or "~"
+    try:
+        home = Path(value).expanduser()
+    except RuntimeError as error:  # expanduser knows no such user
+        raise ConfigError(f"{name} is {value!r}: there is no such user", hint=_ABSOLUTE, code="config.home") from error
     if not home.is_absolute():
-        raise ConfigError(
-            f"FERRULE_HOME is the relative path {named!r}", hint="write an absolute path", code="config.home"
-        )
-    return Layout(Path(os.path.normpath(home)))
+        raise ConfigError(f"{name} is the relative path {value!r}", hint=_ABSOLUTE, code="config.home")
+    if not _is_utf8(value):
+        raise ConfigError(f"{name} is {value!r}: that is not UTF-8", hint=_ABSOLUTE, code="config.home")
+    return Layout(Path(os.path.normpath(home if name == "FERRULE_HOME" else home / ".ferrule")))
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

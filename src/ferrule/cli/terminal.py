@@ -1,0 +1,72 @@
+"""What a command finds around it: the terminal, the folder it was started in, the signals that end it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Coroutine
+from typing import Any
+
+from rich.console import Console
+
+from ..types.errors import UsageError
+
+NARROWEST = 20
+"""Columns; what is said to be narrower (COLUMNS=0) would show one letter a line, or nothing."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console of the terminal's width, which also a wrong COLUMNS cannot make unreadable."""
+    made = Console(stderr=stderr)
+    return made if made.width >= NARROWEST else Console(stderr=stderr, width=NARROWEST)
+
+
+def someone_is_there() -> bool:
+    """Tell whether a person can be asked, and can answer."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def run_to_the_end(work: Coroutine[Any, Any, int]) -> int:
+    """Run a command; Ctrl-C, being asked to end (SIGTERM) and a terminal that goes away (SIGHUP) cancel it.
+
+    Cancelled, it still ends its child processes and keeps what was answered so far.
+
+    Raises:
+        KeyboardInterrupt: it was cancelled by any of the three.
+    """
+    try:
+        return asyncio.run(_cancelled_by_signals(work))
+    except asyncio.CancelledError as error:
+        raise KeyboardInterrupt from error
+
+
+async def _cancelled_by_signals(work: Coroutine[Any, Any, int]) -> int:
+    task, loop = asyncio.current_task(), asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if task is not None and signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` ignores SIGHUP
+            loop.add_signal_handler(number, task.cancel)
+    return await work
+
+
+def working_folder() -> str:
+    """Return the folder that the command was started in.
+
+    Raises:
+        UsageError: it was deleted, or its name is not UTF-8.
+    """
+    try:
+        folder = os.getcwd()
+    except FileNotFoundError as error:
+        raise UsageError(
+            "the folder this was started in has been deleted", hint="cd to a folder that exists, then repeat"
+        ) from error
+    try:
+        folder.encode()
+    except UnicodeEncodeError as error:
+        shown = os.fsencode(folder).decode("utf-8", "backslashreplace")
+        raise UsageError(
+            f"the name of the folder this was started in is not UTF-8: {shown}", hint="rename it, or cd to another one"
+        ) from error
+    return folder
