@@ -20,7 +20,7 @@ from ..ports.memory import MemoryStore
 from ..ports.provider import CompletionProvider, Provider
 from ..ports.session import Session, SessionKey
 from ..ports.tool import Tool
-from ..sandbox.dialer import AiohttpDialer
+from ..sandbox.dialer import HttpDialer
 from ..storage.sessions import SqliteSessions, open_sessions
 from ..telemetry.log import start_logging
 from . import discovery
@@ -87,7 +87,7 @@ async def open_agent(home: Home, choices: Choices, *, approver: Approver | None)
         observed = config.root.observability
         stop = start_logging(home.layout.log, observed.log_level, guard, max_bytes=observed.log_max_bytes)
         stack.callback(stop)
-        dialer = AiohttpDialer()
+        dialer = HttpDialer()
         stack.push_async_callback(dialer.close)
         parts = Parts(name="", dialer=dialer, clock=clock, ids=ids, home=str(home.layout.home))
         provider = await _open_provider(home, alias, parts, stack)
@@ -102,6 +102,7 @@ async def open_agent(home: Home, choices: Choices, *, approver: Approver | None)
             name=alias,
             instructions=config.agent(alias).instructions,
             limits=config.runtime_profile(alias).limits(),
+            single_tool_rounds=config.runtime_profile(alias).single_tool_rounds,
             approvers=policy.approvers,
             guard=guard,
             clock=clock,

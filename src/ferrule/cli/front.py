@@ -16,6 +16,7 @@ from .. import __version__
 from ..types.errors import ConfigError, FerruleError, UsageError
 
 COMMANDS: dict[str, str] = {
+    "agents": "ferrule.cli.agents_command:agents",
     "chat": "ferrule.cli.chat_command:chat",
     "config": "ferrule.cli.config_command:config",
     "doctor": "ferrule.cli.doctor_command:doctor",
@@ -29,6 +30,7 @@ COMMANDS: dict[str, str] = {
 SUMMARIES: dict[str, str] = {
     "chat": "talk with an agent in the terminal",
     "run": "one message, one answer: for scripts and pipes",
+    "agents": "who there is, and by which rules they work",
     "tools": "what an agent can call",
     "sessions": "conversations that are kept",
     "config": "read, check and change the configuration",

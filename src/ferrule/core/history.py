@@ -15,31 +15,51 @@ from ..types.messages import Message
 NO_RESULT = "The outcome of this call is unknown: it was interrupted before a result was recorded."
 
 
-def valid_history(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages to send, oldest first."""
-    out: list[Message] = []
-    waiting: dict[str, str] = {}  # call id -> tool name, of calls not yet answered
-    talking = False  # a user message has been sent
-    for message in messages:
-        role = message.role
+class OutgoingHistory:
+    """The valid list of a history that grows: a round looks at the new messages only."""
+
+    def __init__(self) -> None:
+        self._out: list[Message] = []
+        self._waiting: dict[str, str] = {}  # call id -> tool name, of calls not yet answered
+        self._talking = False  # a user message has been sent
+
+    def add(self, message: Message) -> None:
+        """Take the next message of the history."""
+        role, waiting = message.role, self._waiting
         if role == "tool":
             if message.call_id in waiting:
                 del waiting[message.call_id]
-                out.append(message)
-            continue
+                self._out.append(message)
+            return
         if waiting:
-            out.extend(_unknown(waiting))
+            self._out.extend(_unknown(waiting))
             waiting.clear()
         if role == "user" or role == "system":
-            talking = talking or role == "user"
-            out.append(message)
-        elif talking and _is_said(message):
-            out.append(message)
-            waiting = {call.id: call.name for call in message.calls}
-    out.extend(_unknown(waiting))
-    while out and out[-1].role == "assistant":
-        out.pop()
-    return out
+            self._talking = self._talking or role == "user"
+            self._out.append(message)
+        elif self._talking and _is_said(message):
+            self._out.append(message)
+            waiting.update((call.id, call.name) for call in message.calls)
+
+    def begin_at(self, message_id: str) -> None:
+        """Leave out what was said before this message, which begins a turn; system messages stay."""
+        at = next((i for i, message in enumerate(self._out) if message.id == message_id), 0)
+        self._out = [*(message for message in self._out[:at] if message.role == "system"), *self._out[at:]]
+
+    def messages(self) -> list[Message]:
+        """Return what to send now, oldest first."""
+        out = [*self._out, *_unknown(self._waiting)]
+        while out and out[-1].role == "assistant":
+            out.pop()
+        return out
+
+
+def valid_history(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages of a whole history to send, oldest first."""
+    history = OutgoingHistory()
+    for message in messages:
+        history.add(message)
+    return history.messages()
 
 
 def _is_said(message: Message) -> bool:

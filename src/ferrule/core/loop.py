@@ -15,12 +15,10 @@ async def run_turn(turn: Turn) -> None:
     await turn.begin()
     while True:
         await turn.begin_round()
-        try:
-            await turn.request()  # streams, guards, books usage
-            await turn.run_tools()  # gate, execute, results in call order
-            await turn.commit()
-        finally:
-            await turn.end_round()
+        await turn.request()  # streams, guards, books usage
+        await turn.run_tools()  # gate, execute, results in call order
+        await turn.commit()
+        await turn.end_round()  # when a step above failed, `Turn.settle` does this
         if turn.is_answered:
             return
         turn.check_progress()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -63,15 +63,18 @@ class Session(Protocol):
         """Calls that were begun before a crash and have no result: their outcome is unknown."""
         ...
 
-    async def append(self, messages: Sequence[Message]) -> None:
+    def append(self, messages: Sequence[Message]) -> Awaitable[None]:
         """Add messages, all or none, in this order.
+
+        A store whose writes cannot be called back returns an `Unstoppable`,
+        which spares the loop a task; an ``async def`` is as good.
 
         Raises:
             StoreError: nothing was added.
         """
         ...
 
-    async def intend(self, messages: Sequence[Message], calls: Sequence[ToolCall]) -> None:
+    def intend(self, messages: Sequence[Message], calls: Sequence[ToolCall]) -> Awaitable[None]:
         """Add messages and record that these calls are about to run, before they do.
 
         Raises:

@@ -14,7 +14,9 @@ from ..types.codec import clean, message_from_dict, message_to_dict
 from ..types.errors import SessionBusy, StoreError
 from ..types.messages import Message
 from ..types.tools import ToolCall
-from .locks import FileLock, LockHeld
+from ..types.unstoppable import Unstoppable, settled
+from .locks import LockHeld
+from .session_locks import SessionLock, SessionLocks
 from .sqlite import Database, Row, Statement
 
 MIGRATIONS = (
@@ -49,8 +51,13 @@ class SqliteSessions:
     """All sessions of one file."""
 
     def __init__(self, path: Path, clock: Clock, ids: Ids) -> None:
-        self._locks = _lock_folder(path)
-        self._database = Database(path, MIGRATIONS)
+        _make_folder(path.parent)
+        self._locks = SessionLocks(path.with_suffix(".lock"))
+        try:
+            self._database = Database(path, MIGRATIONS)
+        except BaseException:
+            self._locks.close()
+            raise
         self._clock = clock
         self._ids = ids
         self._closed = False
@@ -107,6 +114,7 @@ class SqliteSessions:
         if not self._closed:
             self._closed = True
             await self._database.close()
+            self._locks.close()
 
     def _start(self, key: SessionKey, messages: Sequence[Message]) -> SqliteSession:
         now = self._clock.now_ms()
@@ -133,13 +141,11 @@ class SqliteSessions:
             )
         return _listed(rows[0])
 
-    def _lock(self, session_id: str) -> FileLock:
-        lock = FileLock(self._locks / f"{session_id}.lock", timeout_s=0)
+    def _lock(self, session_id: str) -> SessionLock:
         try:
-            lock.acquire()
+            return self._locks.acquire(session_id)
         except LockHeld as held:
             raise SessionBusy(session_id, pid=held.pid) from held
-        return lock
 
 
 class SqliteSession:
@@ -151,7 +157,7 @@ class SqliteSession:
         clock: Clock,
         facts: SessionFacts,
         messages: Sequence[Message],
-        lock: FileLock,
+        lock: SessionLock,
         *,
         is_new: bool = False,
     ) -> None:
@@ -159,7 +165,7 @@ class SqliteSession:
         self._clock = clock
         self._facts = facts
         self._messages = list(messages)
-        self._lock: FileLock | None = lock
+        self._lock: SessionLock | None = lock
         self._is_new = is_new
         self.id = facts.id
         self.interrupted = () if is_new else _interrupted(database, facts.id, self._messages)
@@ -169,21 +175,21 @@ class SqliteSession:
         """The whole history, oldest first."""
         return self._messages
 
-    async def append(self, messages: Sequence[Message]) -> None:
+    def append(self, messages: Sequence[Message]) -> Unstoppable[None]:
         """Add messages, all or none, in this order; on disk when it returns.
 
         Raises:
             StoreError: nothing was added, or the session is closed.
         """
-        await self._write(messages, ())
+        return self._write(messages, ())
 
-    async def intend(self, messages: Sequence[Message], calls: Sequence[ToolCall]) -> None:
+    def intend(self, messages: Sequence[Message], calls: Sequence[ToolCall]) -> Unstoppable[None]:
         """Add messages and record that these calls are about to run; on disk when it returns.
 
         Raises:
             StoreError: nothing was added; the calls must not run.
         """
-        await self._write(messages, calls)
+        return self._write(messages, calls)
 
     async def close(self) -> None:
         """Let go of the session; safe to call twice."""
@@ -191,11 +197,11 @@ class SqliteSession:
             self._lock.release()
             self._lock = None
 
-    async def _write(self, messages: Sequence[Message], calls: Sequence[ToolCall]) -> None:
+    def _write(self, messages: Sequence[Message], calls: Sequence[ToolCall]) -> Unstoppable[None]:
         if self._lock is None:
             raise StoreError(f"session {self.id!r} is closed", hint="open it again", code="session.closed")
         if not messages and not calls:
-            return
+            return settled()
         was_new, begin = self._is_new, len(self._messages)
         statements = self._statements(messages, calls, begin)
 
@@ -205,7 +211,7 @@ class SqliteSession:
 
         self._messages.extend(messages)  # a second append must find its place before this one is on disk
         self._is_new = False
-        await self._database.write(statements, undo=forget)
+        return self._database.write(statements, undo=forget)
 
     def _statements(self, messages: Sequence[Message], calls: Sequence[ToolCall], begin: int) -> list[Statement]:
         facts, now = self._facts, self._clock.now_ms()
@@ -254,18 +260,14 @@ def _listed(row: Row) -> SessionFacts:
     return SessionFacts(**values)  # type: ignore[arg-type]  # the strict table holds these types
 
 
-def _lock_folder(path: Path) -> Path:
-    """Make the folder of locks beside a file of sessions, before the file is opened."""
-    folder = path.parent / "locks"
+def _make_folder(folder: Path) -> None:
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(
             f"the folder {folder} cannot be made: {error.strerror}",
             hint="free space, correct the permissions, or move away what has its name",
         ) from error
-    return folder
 
 
 def _encoded(session_id: str, message: Message) -> bytes:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from .events import ErrorInfo, TurnStatus
 from .usage import Usage
 
+SILENT = "The model ended its turn without saying anything."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnResult:
@@ -29,3 +31,16 @@ class TurnResult:
     rounds: int = 0
     usage: Usage = field(default_factory=Usage)
     denied: tuple[str, ...] = ()
+
+    @property
+    def outcome(self) -> str:
+        """What a person reads: the final text, or a sentence that says why there is none; never empty.
+
+        >>> TurnResult(status="completed", session_id="s", turn_id="t").outcome
+        'The model ended its turn without saying anything.'
+        """
+        if self.status == "completed":
+            return self.text if self.text.strip() else SILENT
+        if self.error is None:
+            return f"The turn ended: {self.status}."
+        return f"{self.error.message} ({self.error.hint})" if self.error.hint else self.error.message

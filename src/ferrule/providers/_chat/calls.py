@@ -65,12 +65,13 @@ class CallAssembler:
             if isinstance(call, dict):
                 self._merge(self._new(), call)
 
-    def finish(self, *, made_ids: str, cut: bool) -> list[ToolCall]:
+    def finish(self, *, made_ids: str, cut: bool, dialect: str = DIALECT) -> list[ToolCall]:
         """Return the calls in the order in which they began.
 
         Args:
             made_ids: Beginning of the ids that are made for calls without one.
             cut: Whether the answer was ended by a limit, so that the last arguments may be incomplete.
+            dialect: Who may be sent the calls' unknown fields.
         """
         taken = {slot.id for slot in self._slots}
         calls: list[ToolCall] = []
@@ -85,7 +86,7 @@ class CallAssembler:
                     raw=slot.raw,
                     fault=fault,
                     extra=slot.extra or None,
-                    dialect=DIALECT,
+                    dialect=dialect,
                 )
             )
         return calls

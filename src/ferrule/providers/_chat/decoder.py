@@ -18,11 +18,12 @@ from ...types.errors import EmptyAnswer
 from ...types.usage import Usage
 from .._json import loads
 from .calls import CallAssembler
+from .encode import DIALECT
 from .failures import Failures
 from .think import ThinkFilter
 
 DONE = b"[DONE]"
-REASONING_FIELDS = ("reasoning_content", "reasoning")
+REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
 """Names under which servers send reasoning; the first one that appears is the one that is read and sent back."""
 
 REASONS: dict[str, StopReason] = {
@@ -34,6 +35,9 @@ REASONS: dict[str, StopReason] = {
     "content_filter": "content_filter",
 }
 """The vendors' words for why a model stopped."""
+
+CUT_SHORT = ("length", "content_filter")
+"""Reasons after which the last arguments may be incomplete."""
 
 log = logging.getLogger(__name__)
 
@@ -47,10 +51,12 @@ class Decoder:
     Args:
         failures: Makes the errors, naming the provider.
         made_ids: Beginning of the ids of calls that came without one; unique to the request.
+        dialect: Noted in the calls: who may be sent their unknown fields.
     """
 
     __slots__ = (
         "_calls",
+        "_dialect",
         "_failures",
         "_heard",
         "_made_ids",
@@ -65,8 +71,9 @@ class Decoder:
         "vendor_id",
     )
 
-    def __init__(self, failures: Failures, *, made_ids: str) -> None:
+    def __init__(self, failures: Failures, *, made_ids: str, dialect: str = DIALECT) -> None:
         self._failures = failures
+        self._dialect = dialect
         self._made_ids = made_ids
         self._calls = CallAssembler()
         self._think = ThinkFilter()
@@ -103,7 +110,33 @@ class Decoder:
             raise self._failures.broken(f"the stream holds data that is not JSON ({error})") from None
         if not isinstance(chunk, dict):
             raise self._failures.broken("the stream holds JSON that is not an object")
-        return self._chunk(chunk)
+        return self.chunk(chunk)
+
+    def chunk(self, chunk: Mapping[str, object]) -> list[ProviderEvent]:
+        """Take one decoded chunk.
+
+        Raises:
+            ProviderError: the server reports an error inside its answer.
+        """
+        error = chunk.get("error")
+        if error or chunk.get("object") == "error":
+            raise self._failures.in_answer(error or chunk)
+        if not self.vendor_id or not self.model:
+            self._note_names(chunk)
+        usage = chunk.get("usage")
+        if usage and isinstance(usage, dict):
+            self._usage = usage
+        choices = chunk.get("choices")
+        if not choices or not isinstance(choices, list):
+            return []
+        choice = choices[0]
+        if not isinstance(choice, dict):
+            return []
+        events = self._choice(choice)
+        reason = choice.get("finish_reason")
+        if reason:
+            self._finish(reason, choice)
+        return events
 
     def body(self, data: bytes) -> list[ProviderEvent]:
         """Take a whole plain body; it ends the answer.
@@ -136,7 +169,7 @@ class Decoder:
             self._said = True
             yield event
         reason = self._stop_reason()
-        calls = self._calls.finish(made_ids=self._made_ids, cut=reason in ("length", "content_filter"))
+        calls = self._calls.finish(made_ids=self._made_ids, cut=reason in CUT_SHORT, dialect=self._dialect)
         for call in calls:
             yield CallReady(call=call)
         yield from self.usage()
@@ -148,27 +181,6 @@ class Decoder:
         if calls and reason == "stop":
             reason = "tool_calls"
         yield Finished(reason=reason, model=self.model, vendor_id=self.vendor_id)
-
-    def _chunk(self, chunk: Mapping[str, object]) -> list[ProviderEvent]:
-        error = chunk.get("error")
-        if error or chunk.get("object") == "error":
-            raise self._failures.in_answer(error or chunk)
-        if not self.vendor_id or not self.model:
-            self._note_names(chunk)
-        usage = chunk.get("usage")
-        if usage and isinstance(usage, dict):
-            self._usage = usage
-        choices = chunk.get("choices")
-        if not choices or not isinstance(choices, list):
-            return []
-        choice = choices[0]
-        if not isinstance(choice, dict):
-            return []
-        events = self._choice(choice)
-        reason = choice.get("finish_reason")
-        if reason:
-            self._finish(reason, choice)
-        return events
 
     def _choice(self, choice: Mapping[str, object]) -> list[ProviderEvent]:
         delta = choice.get("delta")

@@ -65,7 +65,7 @@ class RequestWriter:
         body: dict[str, object] = {"model": self.model, **self._streaming(request.deltas)}
         body |= self._options(request)
         if tools:
-            body["tools"] = [_tool(tool) for tool in tools]
+            body["tools"] = [tool_entry(tool) for tool in tools]
         head = dumps(body)[:-1] + b',"messages":['
         if len(self._heads) >= _HEADS:
             self._heads.clear()
@@ -97,7 +97,8 @@ class RequestWriter:
         return "max_tokens" if self.length_field == "max_completion_tokens" else "max_completion_tokens"
 
 
-def _tool(tool: ToolSpec) -> dict[str, object]:
+def tool_entry(tool: ToolSpec) -> dict[str, object]:
+    """Describe a tool."""
     return {
         "type": "function",
         "function": {"name": tool.name, "description": tool.description, "parameters": orjson.Fragment(tool.schema)},
