@@ -3,12 +3,12 @@
 A child keeps, replaces and removes named secrets, encrypts a key of
 ``config.toml``, and changes the vault's key, in an order of its seed. Over a
 pipe it says what it is about to do and what the product acknowledged. The
-parent kills it 0 to 100 ms after it is ready, or after it was started, then
-starts anew: every acknowledged secret must open with its value, one that was
-on its way may have its old or its new value, the key of the config opens, a
-rotation that was interrupted is finished every other time, no file is left
-behind, and no secret or former key lies readable. Every ten seeds get a home
-of their own.
+parent waits for 1 to 8 lines, kills it 0 to 100 ms later, and starts anew:
+every acknowledged secret must open with its value, one that was on its way
+may have its old or its new value. After every other kill the key is changed,
+which finishes a change that was interrupted: then no file may be left behind,
+and no secret or former key lie readable. Every ten seeds get a home of their
+own.
 
     python -m benches.soak.crash_vault --seeds 0:200
 
@@ -80,7 +80,6 @@ class Known:
 
 def change_for_ever(place: Layout, chance: random.Random, first: str, say: Say) -> None:
     """Change something and say so, until killed."""
-    say("ready")
     for number in count():
         what, value = chance.choice((*NAMES, KEY, "rotate")), f"sk-canary-{first}-{number}"
         if what == "rotate":
@@ -105,21 +104,21 @@ def kill_once(place: Layout, seed: int, known: Known, faults: Counter[str]) -> N
     if child == 0:
         os.close(reading)
         try:
-            change_for_ever(place, chance, str(seed), lambda text: os.write(writing, f"{text}\n".encode()))
+            change_for_ever(
+                place, random.Random(f"child {seed}"), str(seed), lambda text: os.write(writing, f"{text}\n".encode())
+            )
         finally:
             sys.excepthook(*sys.exc_info())  # it only comes here by failing
             os._exit(1)
     os.close(writing)
     with open(reading, "rb") as lines:
-        if chance.random() < 0.8:
-            lines.readline()
+        heard = [lines.readline() for _ in range(chance.randint(1, 8))]
         time.sleep(chance.random() * 0.1)
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         faults["failed_starts"] += not os.WIFSIGNALED(status)
-        for line in lines.read().decode().split("\n")[:-1]:
-            if line != "ready":
-                known.hear(line)
+        for line in (b"".join(heard) + lines.read()).decode().split("\n")[:-1]:
+            known.hear(line)
 
 
 def inspect(place: Layout, known: Known, faults: Counter[str], *, finish: bool) -> None:
@@ -137,12 +136,14 @@ def inspect(place: Layout, known: Known, faults: Counter[str], *, finish: bool) 
         faults["resumed"] += done.resumed
         faults["lost"] += len(done.left)
         _compare(place, known, faults)
-        faults["left_behind"] += len({path.name for path in place.vault.iterdir()} - IN_VAULT)
+        behind = {path.name for path in place.vault.iterdir()} - IN_VAULT
+        behind |= {path.name for path in place.home.iterdir()} - EXPECTED
         readable = b"".join(path.read_bytes() for path in place.home.rglob("*") if path.is_file())
         now = _keys(place)
-        faults["left_behind"] += sum(key.encode() in readable for key in former - now)
-        faults["left_behind"] += b"canary" in readable
-    faults["left_behind"] += len({path.name for path in place.home.iterdir()} - EXPECTED)
+        behind |= {"a former key" for key in former - now if key.encode() in readable}
+        behind |= {"a secret"} if b"canary" in readable else set()
+        faults["left_behind"] += len(behind)
+        sys.stderr.write("".join(f"left behind: {name}\n" for name in sorted(behind)))
     known.pending, known.begun = ("", ""), False
 
 
@@ -184,12 +185,11 @@ def run(seeds: range) -> Counter[str]:
     faults: Counter[str] = Counter(
         kills=0, acknowledged=0, rotations=0, killed_in_rotation=0, resumed=0, lost=0, failed_starts=0, left_behind=0
     )
-    with tempfile.TemporaryDirectory() as folder:
-        keep_secret(_home(folder), {}, KEY, "warm")  # what this imports is there in every child, which lives shortly
     for first in seeds[::SEEDS_PER_HOME]:
-        known = Known()
         with tempfile.TemporaryDirectory() as folder:
             place = _home(folder)
+            keep_secret(place, {}, KEY, "sk-canary-first")  # what this imports is there in every child
+            known = Known(values={KEY: "sk-canary-first"})
             for seed in range(first, min(first + SEEDS_PER_HOME, seeds.stop)):
                 kill_once(place, seed, known, faults)
                 faults["kills"] += 1

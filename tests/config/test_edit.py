@@ -364,3 +364,30 @@ def test_a_change_that_would_touch_another_key_is_refused(path: Path, editor: Ed
     with pytest.raises(InvalidConfig, match="the change would touch other keys"):
         editor.change(("agents", "main", "instructions"), lambda text: text.replace("retries = 3", "retries = 4"))
     assert path.read_text() == COMMENTED
+
+
+def test_values_are_rewritten_in_the_file_and_its_former_versions_without_judging_them(
+    path: Path, editor: Editor
+) -> None:
+    editor.set("providers.acme.main.retries", "4")
+    editor.set("providers.acme.main.retries", "5")
+    path.write_text(path.read_text() + "no TOML\n")
+    left = path.with_name(".ferrule-999999999-ab.tmp")
+    left.write_text("of a writer that died")
+    editor.rewrite(lambda content: content.replace(b"'m'", b"'n'"))
+    files = [path, path.with_name("config.toml.bak"), path.with_name("config.toml.bak.1")]
+    assert [file.read_text().count("'n'") for file in files] == [1, 1, 1]
+    assert ["retries = 5" in files[0].read_text(), files[1].read_text().count("= 4"), files[2].read_text()] == [
+        True,
+        1,
+        COMMENTED.replace("'m'", "'n'"),
+    ]
+    assert [stat.S_IMODE(file.stat().st_mode) for file in files] == [0o600, 0o600, 0o600]
+    assert not left.exists()
+    assert not path.with_name("config.toml.bak.2").exists()
+
+
+def test_a_file_that_is_not_there_has_nothing_to_rewrite(tmp_path: Path) -> None:
+    for path in (tmp_path / "config.toml", tmp_path / "none" / "config.toml"):
+        Editor(path=path, adapters=ADAPTERS).rewrite(lambda content: b"never")
+        assert not path.exists()

@@ -7,7 +7,7 @@ from keyring.errors import KeyringError
 
 
 class Drawer(KeyringBackend):
-    """Keeps entries in this process; may be locked."""
+    """Keeps entries in this process; may be locked, or take no change."""
 
     priority = 1.0
 
@@ -15,6 +15,7 @@ class Drawer(KeyringBackend):
         super().__init__()  # type: ignore[no-untyped-call]  # the package annotates everything but this
         self.entries: dict[tuple[str, str], str] = {}
         self.locked = False
+        self.full = False
 
     def get_password(self, service: str, username: str) -> str | None:
         """Return an entry."""
@@ -23,14 +24,16 @@ class Drawer(KeyringBackend):
 
     def set_password(self, service: str, username: str, password: str) -> None:
         """Make or replace an entry."""
-        self._check()
+        self._check(writes=True)
         self.entries[(service, username)] = password
 
     def delete_password(self, service: str, username: str) -> None:
         """Remove an entry."""
-        self._check()
+        self._check(writes=True)
         del self.entries[(service, username)]
 
-    def _check(self) -> None:
+    def _check(self, *, writes: bool = False) -> None:
         if self.locked:
             raise KeyringError("it is locked")
+        if writes and self.full:
+            raise KeyringError("it is full")

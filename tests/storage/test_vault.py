@@ -7,10 +7,8 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
-import keyring
 import pytest
 
 from ferrule.storage.vault import (
@@ -28,7 +26,6 @@ from ferrule.storage.vault import (
 )
 from ferrule.storage.vault.cipher import new_key
 from ferrule.types.errors import StoreError, UsageError
-from tests.storage._keyring import Drawer
 
 ANNA = agent_namespace("anna")
 
@@ -36,14 +33,6 @@ ANNA = agent_namespace("anna")
 @pytest.fixture
 def vault(tmp_path: Path) -> Vault:
     return vault_in(tmp_path / "vault", {})
-
-
-@pytest.fixture
-def drawer() -> Iterator[Drawer]:
-    before, drawer = keyring.get_keyring(), Drawer()
-    keyring.set_keyring(drawer)
-    yield drawer
-    keyring.set_keyring(before)
 
 
 def put(vault: Vault, name: str, text: str, namespace: str = INSTALL) -> None:
@@ -322,6 +311,26 @@ def test_a_reader_that_began_before_a_rotation_opens_what_it_read(vault: Vault) 
     assert reader.get(INSTALL, "a") == "1"
 
 
+def test_a_rotation_of_a_home_without_secrets_makes_the_key(vault: Vault) -> None:
+    assert vault.rotate(nowhere).moved == 0
+    assert mode_of(key_of(vault)) == 0o600
+
+
+def test_an_old_key_that_cannot_be_replaced_stays(vault: Vault) -> None:
+    put(vault, "a", "1")
+
+    def disturb(_: Move) -> None:
+        key_of(vault).rename(vault.folder / "aside")
+        key_of(vault).mkdir(mode=0o700)
+
+    with pytest.raises(VaultError, match=r"vault/key cannot be (read|replaced)"):
+        vault.rotate(disturb)
+    key_of(vault).rmdir()
+    (vault.folder / "aside").rename(key_of(vault))
+    assert vault_in(vault.folder, {}).get(INSTALL, "a") == "1"
+    assert vault.rotate(nowhere).resumed
+
+
 def test_a_key_that_comes_from_outside_is_not_replaced(vault: Vault, tmp_path: Path) -> None:
     mounted = tmp_path / "mounted"
     mounted.write_text(new_key().text)
@@ -334,52 +343,6 @@ def test_a_key_that_comes_from_outside_is_not_replaced(vault: Vault, tmp_path: P
     assert "FERRULE_KEY=" in str(raised.value.hint)
     assert key_of(vault).is_symlink()
     assert vault.get(INSTALL, "a") == "1"
-
-
-def test_the_keyring_keeps_the_key_when_it_was_chosen(vault: Vault, drawer: Drawer) -> None:
-    put(vault, "a", "1")
-    assert drawer.entries == {}, "nobody chose it"
-    old = key_of(vault).read_text().strip()
-    assert vault.rotate(nowhere, to="keyring").moved == 1
-    (entry,) = drawer.entries.values()
-    files = "".join(path.read_text() for path in vault.folder.iterdir())
-    assert entry not in files
-    assert old not in files
-    assert vault_in(vault.folder, {}).get(INSTALL, "a") == "1"
-    put(vault, "b", "2")
-    assert vault.rotate(nowhere).moved == 2
-    assert list(drawer.entries.values()) != [entry], "a new key, and the old one is gone"
-    assert len(drawer.entries) == 1
-    assert vault.rotate(nowhere, to="file").moved == 2
-    assert drawer.entries == {}
-    assert vault_in(vault.folder, {}).get(INSTALL, "b") == "2"
-
-
-def test_a_keyring_that_fails_is_named_and_loses_nothing(vault: Vault, drawer: Drawer) -> None:
-    put(vault, "a", "1")
-    drawer.locked = True
-    with pytest.raises(KeyRefused, match="keyring cannot be read: it is locked"):
-        vault.rotate(nowhere, to="keyring")
-    assert vault_in(vault.folder, {}).get(INSTALL, "a") == "1", "nothing was begun"
-    drawer.locked = False
-    vault.rotate(nowhere, to="keyring")
-    (account,) = drawer.entries
-    text = drawer.entries.pop(account)
-    with pytest.raises(KeyMissing, match="the keyring has no entry"):
-        vault_in(vault.folder, {}).get(INSTALL, "a")
-    drawer.entries[account] = text
-    assert vault.get(INSTALL, "a") == "1"
-    drawer.locked = True
-    assert vault_in(vault.folder, {}).remember() == (), "the fault is told by the values that need it"
-    with pytest.raises(KeyRefused, match="it is locked"):
-        vault_in(vault.folder, {}).get(INSTALL, "a")
-
-
-def test_the_first_key_of_a_home_may_go_to_the_keyring(vault: Vault, drawer: Drawer) -> None:
-    assert vault.rotate(nowhere, to="keyring").moved == 0
-    put(vault, "a", "1")
-    assert len(drawer.entries) == 1
-    assert key_of(vault).read_text().startswith("keyring:")
 
 
 def test_a_key_that_cannot_be_kept_leaves_nothing_behind(vault: Vault) -> None:

@@ -113,6 +113,8 @@ class Editor:
         if not target.parent.is_dir():
             return
         with FileLock(target.with_name(f"{target.name}.lock"), LOCK_TIMEOUT_S):
+            for folder in {target.parent, self.path.parent}:
+                remove_leftovers(folder)
             for path in (self.path, self._backup(), self._backup(".1")):
                 content = read_bytes(path)
                 after = change(content) if content is not None else None
