@@ -38,9 +38,11 @@ MIGRATIONS = (
     ) strict, without rowid;
     create index sessions_changed on sessions(changed_ms);
     """,
+    # Sorting the sessions of a home costs less than an index that every turn has to write.
     # `undone` marks messages that were taken back. `places` and `words` are what a search looks at, `indexed` says up
     # to which message they hold a session; all three are made from `messages`, by the search that needs them.
     """
+    drop index sessions_changed;
     create table undone (
         session_id text not null references sessions(id), seq integer not null,
         person text not null, audience text not null, mark integer not null,
