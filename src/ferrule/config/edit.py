@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 
 from ..ports.adapter import Kind
-from ..storage.atomic import remove_leftovers, write_atomic
+from ..storage.atomic import make_folder, remove_leftovers, write_atomic
 from ..storage.locks import FileLock
 from ..types.errors import ConfigError
 from .document import digest_of, parse, read_bytes
-from .layout import PRIVATE_FILE
+from .layout import PRIVATE_FILE, PRIVATE_FOLDER
 from .load import Surroundings, judge
 from .migrate import MIGRATIONS, Migration, migrated, version_of
 from .overrides import read_value
@@ -103,7 +103,7 @@ class Editor:
 
     def _rewrite(self, change: Callable[[str], str], expected: str | None) -> None:
         target = FilePath(os.path.realpath(self.path))
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(target.parent, PRIVATE_FOLDER)
         with FileLock(target.with_name(f"{target.name}.lock"), LOCK_TIMEOUT_S):
             for folder in {target.parent, self.path.parent}:
                 remove_leftovers(folder)
