@@ -19,6 +19,8 @@ class Faults:
         lasting: Whether all later calls fail, too.
         calls: The names of the calls so far.
         hits: How many have failed.
+    armed: Whether calls count at all.
+        armed: Whether calls count at all.
     """
 
     at: int = 0
@@ -26,9 +28,20 @@ class Faults:
     lasting: bool = False
     calls: list[str] = field(default_factory=list)
     hits: int = 0
+    armed: bool = False
+
+    def arm(self) -> None:
+        """From now on calls count."""
+        self.armed = True
+
+    def disarm(self) -> None:
+        """The disk is well again."""
+        self.armed = False
 
     def due(self, call: str) -> bool:
         """Count a call; tells whether it must fail."""
+        if not self.armed:
+            return False
         self.calls.append(call)
         place = len(self.calls)
         due = bool(self.at) and (place >= self.at if self.lasting else place == self.at)

@@ -28,6 +28,11 @@ def change_config(path: Path, chance: random.Random, acknowledge: Acknowledge) -
         acknowledge(f"config {number}")
 
 
+def change_once(path: Path, number: int) -> None:
+    """Set the key to a content of one size."""
+    Editor(path=path, adapters=Adapters()).set(KEY, f'"{content(number, 700)}"')
+
+
 def faults_of_config(folder: Path, acknowledged: Sequence[str]) -> list[str]:
     """Read what is there, compare it with what was acknowledged, change it once more; returns what is wrong."""
     path = folder / "config.toml"

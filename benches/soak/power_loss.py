@@ -39,7 +39,7 @@ from pathlib import Path
 from ferrule.config.layout import Layout
 from ferrule.types.errors import FerruleError
 
-from ._disk import Acknowledged, Remains, Tape
+from ._disk import SCRATCH, Acknowledged, Remains, Tape
 from ._faults import Faults
 from ._file_work import change_config, faults_of_config, faults_of_files, write_files
 from ._recorded_files import Recorder
@@ -49,9 +49,6 @@ from ._session_work import Work, faults_of
 
 SEEDS_PER_TAPE = 50
 STEPS = 30
-SCRATCH = "/dev/shm" if os.path.isdir("/dev/shm") else None
-"""Where the files lie: real syncs prove nothing here, so they need not take their time."""
-
 NOT_KEPT = ("-shm", ".lock")
 """Ends of names of what is not on the tape, because nobody needs it after a restart."""
 
