@@ -68,9 +68,12 @@ class Sessions:
         """Make the file and write to it."""
         self._faults.arm()
         async with open_sessions(self._path, self._clock, self._ids) as store:
-            session = await store.open(KEY)
-            await self._append(session, 2)
-            await session.close()
+            try:
+                session = await store.open(KEY)
+                await self._append(session, 2)
+                await session.close()
+            finally:
+                self._faults.disarm()  # closing is an operation of its own
 
     async def reopen(self) -> None:
         """Open a file that is there."""
