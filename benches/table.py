@@ -20,7 +20,22 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 REFERENCE = "raw_aiohttp"
 PEERS = (REFERENCE, "ferrule", "ferrule_bare", "agent_framework", "nanobot")
-SCENARIOS = ("plain", "loop20", "parallel20", "stream256", "stream256i", "hist1000", "tools200", "conc200", "construct")
+SCENARIOS = (
+    "plain",
+    "loop20",
+    "parallel20",
+    "stream256",
+    "stream256i",
+    "hist1000",
+    "open1000",
+    "tools200",
+    "conc200",
+    "idle200",
+    "paced300",
+    "live400",
+    "construct",
+    "import",
+)
 BEGIN, END = "<!-- table begins -->", "<!-- table ends -->"
 
 
@@ -52,7 +67,8 @@ def _cell(row: dict[str, Any] | None) -> str:
     if row is None:
         return "no figure"
     ratio = row.get(f"ratio_to_{REFERENCE}")
-    return f"{ratio}x: {row['median']:.3g} ({row['min']:.3g}-{row['max']:.3g})"
+    figure = f"{row['median']:.3g} ({row['min']:.3g}-{row['max']:.3g})"
+    return figure if ratio is None else f"{ratio:.3g}x: {figure}"
 
 
 def main() -> None:

@@ -6,17 +6,17 @@ A snapshot changes only together with a fragment in changelog/ that tells users.
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import io
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import get_args
 
+import click
+
 import ferrule
-from ferrule.cli.front import COMMANDS
+from ferrule.cli.front import COMMANDS, help_text
 from ferrule.config.root import Root
 from ferrule.types import errors, events
 
@@ -51,18 +51,22 @@ def event_fields() -> str:
 
 
 def help_texts() -> str:
-    """`--help` of the front door and of every command, 100 columns wide, from the real program."""
-    wanted = [[], *([name] for name in sorted(COMMANDS))]
-    return "\n".join(f"$ ferrule {' '.join([*words, '--help'])}\n{_help(words)}" for words in wanted)
+    """`--help` of the front door, of every command and of every command below it, as on a terminal of 80 columns."""
+    found = {"--help": help_text()}
+    for name, target in sorted(COMMANDS.items()):
+        module, _, attribute = target.partition(":")
+        found.update(_help_below(getattr(importlib.import_module(module), attribute), name, None))
+    return "\n".join(f"$ ferrule {words}\n{text}" for words, text in found.items())
 
 
-def _help(words: list[str]) -> str:
-    environment = {**os.environ, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "ferrule", *words, "--help"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"ferrule {' '.join(words)} --help failed:\n{done.stdout}{done.stderr}")
-    return done.stdout
+def _help_below(command: click.Command, words: str, parent: click.Context | None) -> Iterator[tuple[str, str]]:
+    name = words if parent else f"ferrule {words}"
+    context = click.Context(command, info_name=name.rpartition(" ")[2] if parent else name, parent=parent)
+    context.max_content_width = context.terminal_width = 78
+    yield f"{words} --help", command.get_help(context) + "\n"
+    if isinstance(command, click.Group):
+        for inner in command.list_commands(context):
+            yield from _help_below(command.commands[inner], f"{words} {inner}", context)
 
 
 def config_schema() -> str:
@@ -77,6 +81,24 @@ GOLDENS: dict[str, Callable[[], str]] = {
     "config_schema.txt": config_schema,
     "help.txt": help_texts,
 }
+
+
+def cli_reference() -> str:
+    """The same as a page for people."""
+    sections = help_texts().removeprefix("$ ferrule ").split("\n$ ferrule ")
+    page = ["# Command line\n", "Written by `make golden` from the commands themselves.\n"]
+    for section in sections:
+        words, _, text = section.partition("\n")
+        page.append(f"## `ferrule {words.removesuffix('--help').strip()}`\n".replace(" `\n", "`\n"))
+        page.append(f"```text\n{text.strip()}\n```\n")
+    return "\n".join(page)
+
+
+SHIPPED: dict[str, Callable[[], str]] = {
+    "src/ferrule/cli/help.txt": help_texts,
+    "docs/cli.md": cli_reference,
+}
+"""Files outside the snapshots that are written from the code too, by their path in the checkout."""
 
 
 def differences(folder: Path, goldens: dict[str, Callable[[], str]]) -> list[str]:
@@ -101,6 +123,9 @@ def main() -> None:
     for name, produce in GOLDENS.items():
         (FOLDER / name).write_text(produce())
         print(f"tests/golden/{name}")
+    for name, produce in SHIPPED.items():
+        (ROOT / name).write_text(produce())
+        print(name)
 
 
 if __name__ == "__main__":

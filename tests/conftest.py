@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests import _kinds, _network
+from tests import _kinds, _network, _silence
 
 sys.addaudithook(_network.refuse_remote)
 
@@ -23,6 +23,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 EMBEDDED_MODEL = ("providers/local/", "test_provider_local.py")
 """Where tests load the embedded model, which spins on every core: they run alone."""
+
+EARS: list[_silence.Ear] = []
+"""What listens to the turns of the running test."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,6 +54,26 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         missing = [name for name in marker.args if shutil.which(name) is None]
         if missing:
             pytest.fail(f"this suite needs {', '.join(missing)}, which this machine lacks", pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """Every turn of every test is listened to."""
+    with _silence.listening() as ear:
+        EARS.append(ear)
+        try:
+            return (yield)
+        finally:
+            EARS.pop()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    """A turn that ended in silence fails its test."""
+    outcome = yield
+    if silent := EARS[-1].take():
+        pytest.fail("; ".join(silent), pytrace=False)
+    return outcome
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -142,8 +142,52 @@ SCENARIOS = {
     "idle200": lambda d, b: concurrent(d, b, 200, waves=1, spec="mock-tools-5-t200"),
     "hist1000": lambda d, b: repeat(d, b, "mock-plain-16", 10, 0, 5, history=1000, want="lorem"),
     "tools200": lambda d, b: repeat(d, b, "mock-plain-16", 200, 0, 20, want="lorem"),
+    "open1000": lambda d, b: opened(d, b),
+    "paced300": lambda d, b: paced(d, b, 300),
+    "live400": lambda d, b: live(d, b),
     "construct": None,
 }
+
+async def paced(d, base, n, tokens=40, every_ms=50):
+    """n streamed turns at once at an even pace, as people see them: how much of a core that takes."""
+    agent = d.build(base, f"mock-plain-{tokens}-i{every_ms}", d.tools(10))
+    await asyncio.gather(*(d.turn(d.session(agent, None), "go", True) for _ in range(5)))
+    with Meter(base) as m:
+        texts = await asyncio.gather(*(d.turn(d.session(agent, None), "go", True) for _ in range(n)))
+    check(m, n, 0, min(texts, key=len), "lorem")
+    ideal = tokens * every_ms / 1e3
+    return {"streams": n, "core_share": m.cpu / m.wall, "cpu_us_per_token": m.cpu / n / tokens * 1e6,
+            "wall_s": m.wall, "late_s": m.wall - ideal, "peak_rss_mb": rss_mb("VmHWM")}
+
+async def opened(d, base, turns=5, history=1000):
+    """The first turn after a stored conversation was opened; drivers with a store let go of it by `forget`."""
+    agent, past = d.build(base, "mock-plain-16", d.tools(10)), d.history(history)
+    forget = getattr(d, "forget", None)
+    cpu, text = 0.0, ""
+    for i in range(turns + 1):
+        if forget is not None:
+            await forget(past)
+        with Meter(base) as m:
+            text = await d.turn(d.session(agent, past), "go", False)
+        cpu += m.cpu if i else 0.0
+    if "lorem" not in text:
+        raise SystemExit(f"driver misbehaves: text {text[:60]!r}")
+    return {"turns": turns, "cpu_ms_per_turn": cpu / turns * 1e3, "rss_mb": rss_mb()}
+
+async def live(d, base, n=400):
+    """Resident memory of a conversation that stays in memory after one turn; drivers keep it in their list `HELD`."""
+    agent = d.build(base, "mock-plain-16", d.tools(10))
+    d.HELD = []
+    for _ in range(20):
+        await d.turn(d.session(agent, None), "go", False)
+    gc.collect()
+    before = rss_mb()
+    for _ in range(n):
+        await d.turn(d.session(agent, None), "go", False)
+    gc.collect()
+    if len(d.HELD) != n + 20:
+        raise SystemExit("this driver does not keep its conversations")
+    return {"sessions": n, "live_kib": (rss_mb() - before) * 1024 / n}
 
 async def repeat_parallel(d, base, k, turns=8):
     agent = d.build(base, f"mock-parallel-{k}", d.tools(10))

@@ -45,7 +45,7 @@ ROUNDS = 2
 """Rounds of a turn in which the model calls the tool."""
 
 SEEDS_PER_FOLDER = 10
-EXPECTED = {"sessions.db", "locks"}
+EXPECTED = {"sessions.db", "sessions.lock"}
 Acknowledge = Callable[[str], object]
 
 

@@ -121,11 +121,9 @@ class Sessions:
             await store.list()
         elif step == "read":
             await store.read(session.id)
-        elif step == "open":
+        else:
             await session.close()
             await (await store.open(again)).close()
-        else:
-            await (await store.fork(session.id, KEY)).close()
 
     async def _append(self, session: Session, count: int, *, begin: bool = False) -> None:
         place = len(session.messages)
@@ -183,7 +181,7 @@ def _session_faults(root: Path, acknowledged: Sequence[str]) -> list[str]:
     return asyncio.run(faults_of(root / "sessions.db", acknowledged))
 
 
-STEPS = ("create", "append", "intend", "checkpoint", "list", "read", "open", "fork", "close", "reopen")
+STEPS = ("create", "append", "intend", "checkpoint", "list", "read", "open", "close", "reopen")
 Check = Callable[[Path, Sequence[str]], list[str]]
 OPERATIONS: dict[str, tuple[Operation, Check]] = {
     **{step: (_of_sessions(step), _session_faults) for step in STEPS},

@@ -9,7 +9,7 @@ import pytest
 from ferrule.app.discovery import find, names, settings_for, tool
 from ferrule.app.first_provider import DEFAULT_MODEL, first_model, first_provider, remember_consent, was_agreed
 from ferrule.config.layout import Layout
-from ferrule.sandbox.dialer import AiohttpDialer
+from ferrule.sandbox.dialer import HttpDialer
 from ferrule.testing.mock_llm import MockLLM
 from ferrule.types.errors import ConfigError, ProviderError
 
@@ -31,7 +31,7 @@ def test_the_explanation_shows_neither_user_nor_query_of_the_address() -> None:
 
 
 async def test_the_first_model_of_an_address_is_taken() -> None:
-    dialer = AiohttpDialer()
+    dialer = HttpDialer()
     async with MockLLM(models=["one", "two"]) as server:
         assert await first_model(first_provider({"OPENAI_BASE_URL": server.base_url}), dialer) == "one"
         queried = first_provider({"OPENAI_BASE_URL": f"{server.base_url}?key=canary", "OPENAI_API_KEY": "k"})

@@ -91,14 +91,14 @@ async def test_an_interrupt_ends_with_130_and_the_conversation_goes_on_later(tmp
         process.send_signal(signal.SIGINT)
         _, err = await asyncio.wait_for(process.communicate(), 20)
         assert (process.returncode, "Traceback" in err.decode()) == (130, False), err.decode()
-        listed = json.loads((await place.run("sessions", "--json")).out)
+        listed = json.loads((await place.run("sessions", "list", "--json")).out)
         assert [facts["title"] for facts in listed] == ["first question"]
         went_on = await place.run("run", "--session", listed[0]["id"], "second")
         assert went_on.out == "later\n"
-        shown = (await place.run("sessions", "--show", listed[0]["id"])).out
+        shown = (await place.run("sessions", "show", listed[0]["id"])).out
     assert "first question" in shown
     assert "second" in shown
-    assert (await place.run("sessions", "--show", "none")).code == 1
+    assert (await place.run("sessions", "show", "none")).code == 1
 
 
 async def test_a_chat_in_a_pipe_answers_and_obeys_its_slashes(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ async def test_a_chat_in_a_pipe_answers_and_obeys_its_slashes(tmp_path: Path) ->
     async with MockLLM([say("x")]) as server:
         place = place_for(tmp_path, server)
         assert (await typed(place, "hi\n", "chat", "--session", "none"))[0] == 1
-        kept = json.loads((await place.run("sessions", "--json")).out)[0]["id"]
+        kept = json.loads((await place.run("sessions", "list", "--json")).out)[0]["id"]
         code, out, _ = await typed(place, "hi\n", "chat", "--session", kept, "--fork")
         assert (code, kept in out) == (0, False)
 
@@ -205,8 +205,8 @@ async def test_tools_and_sessions_are_listed_also_as_json(tmp_path: Path) -> Non
         place = place_for(tmp_path, server)
         await place.run("run", "what is it")
         assert "what is it" in (await place.run("sessions")).out
-        one = json.loads((await place.run("sessions", "--json")).out)[0]["id"]
-        assert json.loads((await place.run("sessions", "--show", one, "--json")).out)[1]["text"] == "x"
+        one = json.loads((await place.run("sessions", "list", "--json")).out)[0]["id"]
+        assert json.loads((await place.run("sessions", "show", one, "--json")).out)[1]["text"] == "x"
 
 
 def test_the_front_door_knows_its_commands_and_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:

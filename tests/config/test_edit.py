@@ -155,7 +155,6 @@ def test_a_key_that_holds_text_gets_text(path: Path, editor: Editor) -> None:
         ("providers.acme.main.retries", "-1", "should be greater"),
         ("providers.acme.main.api_key", "***", "is the mask"),
         ("providers.acme.main.api_key", "${KEY}", r"write { env = \"KEY\" }"),
-        ("providers.acme.main.api_key", "enc2:abc", "needs the vault, not in this version"),
         ("gateway.port", "1", "not in this version"),
     ],
 )

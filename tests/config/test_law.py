@@ -64,7 +64,8 @@ def test_state_is_forbidden_and_workspaces_are_not(tmp_path: Path) -> None:
     (home / "config.toml").symlink_to(real)
     loaded = load(tmp_path / "none.toml", settings_for=settings_for, environ={})
     place = Layout(home)
-    assert set(state_of(place)) == {str(home), str(home / "state"), str(home / "logs"), str(real), f"{real}.lock"}
+    folders = {str(home), str(home / "state"), str(home / "logs"), str(home / "vault")}
+    assert set(state_of(place)) == {*folders, str(real), f"{real}.lock"}
 
     def allowed(path: Path, workspace: Path) -> bool:
         law = law_input(loaded, place, folders={"default": str(workspace)})

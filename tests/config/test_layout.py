@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ferrule.config.layout import Layout, layout, readable_by_others
+from ferrule.config.layout import Layout, layout
 from ferrule.types.errors import ConfigError
 
 
@@ -16,6 +16,7 @@ def test_everything_lies_below_the_home(tmp_path: Path) -> None:
     assert place == Layout(tmp_path / "home")
     assert place.config == tmp_path / "home/config.toml"
     assert place.sessions == tmp_path / "home/state/sessions.db"
+    assert place.vault == tmp_path / "home/vault"
     assert place.log == tmp_path / "home/logs/ferrule.jsonl"
     assert place.workspace("writer") == tmp_path / "home/workspaces/writer"
 
@@ -65,14 +66,6 @@ def test_a_home_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         place.prepare()
     with pytest.raises(ConfigError, match="cannot be looked at: Not a directory"):
         place.check()
-
-
-@pytest.mark.parametrize(("mode", "open_to"), [(0o600, False), (0o640, True), (0o604, True), (0o622, False)])
-def test_a_file_of_ours_is_open_when_others_may_read_it(tmp_path: Path, mode: int, open_to: bool) -> None:
-    path = tmp_path / "file"
-    path.write_text("")
-    path.chmod(mode)
-    assert readable_by_others(path) is open_to
 
 
 def test_paths_cost_no_import_of_a_library() -> None:

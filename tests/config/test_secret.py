@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from ferrule.config.layout import Layout
 from ferrule.config.load import load
 from ferrule.config.problems import InvalidConfig
-from ferrule.config.secret import MASK, masked, reveal
+from ferrule.config.secret import MASK, Sources, masked, named_secrets, namespace_of, reveal, sealed_values
 from ferrule.config.shape import Shape, shape_of
 from ferrule.config.values import lookup, values
+from ferrule.storage.vault import INSTALL, Vault, agent_namespace, vault_in
 from tests.config._adapters import ADAPTERS, Acme, names, read, settings_for
 
 HEAD = "[providers.acme.main]\nmodel = 'm'\n"
@@ -86,7 +87,6 @@ def test_a_table_with_an_unset_variable_is_checked_all_the_same(tmp_path: Path) 
         ("api_key = '${K}'", "variables inside text are not expanded", '{ env = "K" }'),
         ("api_key = 'Bearer ${K}'", "variables inside text are not expanded", '{ env = "K" }'),
         ("api_key = '${}'", "variables inside text are not expanded", '{ env = "NAME" }'),
-        ("api_key = 'enc2:AAAA'", "an encrypted value needs the vault, not in this version", "env"),
         ("api_key = '***'", "the value is the mask that is shown instead of a secret", "write the secret itself"),
         ("api_key = { file = 'x' }", "not a secret", '{ env = "NAME" }'),
         ("api_key = { env = 3 }", "not a secret", '{ env = "NAME" }'),
@@ -145,7 +145,7 @@ def test_no_secret_text_survives_the_mask(key: str, tokens: list[str]) -> None:
     table = {"model": "m", "api_key": key, "headers": [{"name": "n", "token": token} for token in tokens]}
     shown = repr(masked(table, path=HERE, shape=grammar))
     assert all(secret not in shown for secret in [key, *tokens])
-    revealed = reveal(table, path=HERE, shape=grammar, environ={})
+    revealed = reveal(table, path=HERE, shape=grammar, sources=Sources(environ={}))
     assert revealed.table == table
     assert revealed.values == [key, *tokens]
 
@@ -185,3 +185,135 @@ def test_one_key_or_all_of_a_table_can_be_looked_up(tmp_path: Path) -> None:
     ]
     with pytest.raises(InvalidConfig, match='did you mean "observability\\.log_level"'):
         lookup(loaded, place, "observability.log_leve")
+
+
+KEY = "providers.acme.main.api_key"
+
+
+def sealed(folder: Path, text: str, place: str = KEY, namespace: str = INSTALL) -> str:
+    """Encrypt for the home `folder`."""
+    with vault_in(folder / "vault", {}).writing() as writing:
+        return writing.seal(text, namespace=namespace, place=place)
+
+
+def keep(vault: Vault, name: str, text: str, namespace: str = INSTALL) -> None:
+    with vault.writing() as writing:
+        writing.put(namespace, name, text)
+
+
+def faults_of(folder: Path, line: str, agents: list[str] | None = None) -> list[tuple[int, str, str]]:
+    """Load a config with one faulty secret; return line, key and cause of each fault."""
+    with pytest.raises(InvalidConfig) as raised:
+        read(folder, HEAD + line, agents=agents)
+    assert all(fault.hint for fault in raised.value.problems)
+    return [(fault.line, fault.key, fault.cause) for fault in raised.value.problems]
+
+
+def test_an_encrypted_value_opens_at_its_key_and_reaches_the_guard(tmp_path: Path) -> None:
+    line = f"api_key = '{sealed(tmp_path, 'sk-1')}'"
+    assert key_of(tmp_path, line) == "sk-1"
+    loaded = read(tmp_path, HEAD + line)
+    assert loaded.secrets == ("sk-1", (tmp_path / "vault/key").read_text().strip()), "the key itself, too"
+
+
+def test_an_encrypted_value_may_come_from_outside_the_file(tmp_path: Path) -> None:
+    value = sealed(tmp_path, "sk-1")
+    assert key_of(tmp_path, "", {"FERRULE_PROVIDERS__ACME__MAIN__API_KEY": value}) == "sk-1"
+
+
+def test_a_named_secret_is_found_in_the_vault(tmp_path: Path) -> None:
+    keep(vault_in(tmp_path / "vault", {}), "openai", "sk-1")
+    assert key_of(tmp_path, "api_key = { secret = 'openai' }") == "sk-1"
+    assert faults_of(tmp_path, "api_key = { secret = 'other' }") == [(3, KEY, "there is no secret 'other'")]
+
+
+def test_encrypted_values_inside_lists_have_places_of_their_own(tmp_path: Path) -> None:
+    value = sealed(tmp_path, "sk-2", "providers.acme.main.headers[0].token")
+    settings = read(tmp_path, HEAD + f"headers = [{{ name = 'n', token = '{value}' }}]").settings(
+        "providers", "acme.main"
+    )
+    assert isinstance(settings, Acme)
+    assert settings.headers[0].token.get_secret_value() == "sk-2"
+
+
+def test_each_way_in_which_a_value_does_not_open_is_told_apart(tmp_path: Path) -> None:
+    value = sealed(tmp_path, "sk-canary")
+    swapped = sealed(tmp_path, "sk-canary", "providers.acme.b.api_key")
+    foreign = sealed(tmp_path, "sk-canary", namespace=agent_namespace("anna"))
+    elsewhere = sealed(tmp_path / "other", "sk-canary")
+    causes = {
+        value[:-4]: "the encrypted value is cut off",
+        value[:-4] + "AAAA": f"the encrypted value of '{KEY}' was altered",
+        value[:-4] + "ß": "the encrypted value holds a character that cannot be in one",
+        "enc2:": "the encrypted value is cut off",
+        swapped: f"the value was encrypted for providers.acme.b.api_key, and stands at {KEY}",
+        foreign: f"the value belongs to agent/anna, and stands at {KEY} of install",
+        elsewhere: "the value was encrypted with the key",
+    }
+    for text, cause in causes.items():
+        ((line, key, found),) = faults_of(tmp_path, f"api_key = '{text}'")
+        assert (line, key) == (3, KEY)
+        assert found.startswith(cause)
+    (tmp_path / "vault/key").chmod(0o644)
+    assert faults_of(tmp_path, f"api_key = '{value}'") == [(3, KEY, f"{tmp_path}/vault/key can be read by others")]
+    (tmp_path / "vault/key").unlink()
+    ((_, _, found),) = faults_of(tmp_path, f"api_key = '{value}'")
+    assert found.endswith("and there is no key")
+
+
+def test_values_that_do_not_open_stop_only_those_who_use_them(tmp_path: Path) -> None:
+    text = f"""\
+[providers.acme.a]
+model = "m"
+api_key = "{sealed(tmp_path, "sk-1", "providers.acme.a.api_key")}"
+[providers.acme.b]
+model = "m"
+api_key = "{sealed(tmp_path / "other", "sk-2", "providers.acme.b.api_key")}"
+[agents.one]
+provider = "acme.a"
+[agents.two]
+provider = "acme.b"
+"""
+    loaded = read(tmp_path, text, agents=["one"])
+    loaded.settings("providers", "acme.a")
+    with pytest.raises(
+        InvalidConfig, match=r"config.toml:6: providers\.acme\.b\.api_key: the value was encrypted with"
+    ):
+        loaded.settings("providers", "acme.b")
+    with pytest.raises(InvalidConfig, match=r"providers\.acme\.b\.api_key"):
+        read(tmp_path, text, agents=["two"])
+
+
+def test_an_encrypted_value_in_a_file_that_others_can_read_is_a_warning_only(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(HEAD + f"api_key = '{sealed(tmp_path, 'sk-1')}'")
+    path.chmod(0o644)
+    loaded = load(path, settings_for=settings_for, names=names, environ={})
+    assert [warning.partition(": ")[2] for warning in loaded.warnings] == [f"chmod 600 {path}"]
+
+
+def test_encrypted_values_are_masked_and_references_are_shown(tmp_path: Path, shape: Shape) -> None:
+    value = sealed(tmp_path, "sk-1")
+    table = {"api_key": value, "headers": [{"name": "n", "token": {"secret": "t"}}]}
+    assert masked(table, path=HERE, shape=shape) == {
+        "api_key": MASK,
+        "headers": [{"name": "n", "token": {"secret": "t"}}],
+    }
+
+
+def test_without_a_vault_values_stay_closed(shape: Shape) -> None:
+    found = reveal({"api_key": "enc2:AAAA"}, path=HERE, shape=shape, sources=Sources(environ={}))
+    assert (found.table, found.values, found.literal, found.faults) == ({"api_key": MASK}, [], [], [])
+    assert [at for at, _, _ in found.unset] == [(*HERE, "api_key")]
+
+
+def test_secrets_below_an_agent_belong_to_it() -> None:
+    assert namespace_of(("agents", "anna", "token")) == agent_namespace("anna")
+    assert namespace_of(("agents",)) == INSTALL
+    assert namespace_of(HERE) == INSTALL
+
+
+def test_what_the_config_uses_is_found_without_a_schema() -> None:
+    data = {"a": {"k": "enc2:x", "l": [{"m": {"secret": "n"}}, "enc2:y"]}, "b": {"secret": 3}, "c": "plain"}
+    assert list(sealed_values(data)) == [(("a", "k"), "enc2:x"), (("a", "l", 1), "enc2:y")]
+    assert list(named_secrets(data)) == [(("a", "l", 0, "m"), "n")]

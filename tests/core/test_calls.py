@@ -58,8 +58,8 @@ async def test_a_persons_yes_runs_exactly_the_call_that_was_shown() -> None:
     [
         (ApprovalAnswer(answer="deny", by="operator", note="too risky"), "approval.denied", "too risky"),
         (ApprovalAnswer(answer="deny", by="operator"), "approval.denied", "said no"),
-        (ApprovalAnswer(answer="allow", by="mallory"), "approval.denied", "mallory may not"),
-        (ApprovalAnswer(answer="allow"), "approval.denied", "somebody may not"),
+        (ApprovalAnswer(answer="allow", by="mallory"), "approval.not_entitled", "'mallory' may not answer"),
+        (ApprovalAnswer(answer="allow"), "approval.not_entitled", "somebody unnamed may not"),
     ],
 )
 async def test_a_persons_no_and_a_strangers_yes_are_denials(answer: ApprovalAnswer, code: str, words: str) -> None:

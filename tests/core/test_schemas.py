@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ferrule.core.schema_check import JsonSchemaCompiler
 from ferrule.core.schema_of import converter_of, function_schema, schema_of
-from ferrule.core.tool_decorator import tool
+from ferrule.core.tool_decorator import FunctionTool, tool
 from ferrule.core.toolset import BoundTool, Toolbox
 from ferrule.types.arguments import MaxLength, Range
 from ferrule.types.errors import UsageError
@@ -215,3 +215,19 @@ def test_a_function_keeps_being_a_function_and_may_be_renamed() -> None:
     assert add(2) == 3
     assert (add.name, add.description, add.needs) == ("plus", "Add.", frozenset({"custom"}))
     assert json.loads(add.input_schema)["required"] == ["a"]
+
+
+def test_agents_with_the_same_tools_share_one_set_until_a_tool_says_something_else() -> None:
+    def clock() -> str:
+        """Tell the time."""
+        return "12:00"
+
+    compiler, told, other = JsonSchemaCompiler(), FunctionTool(clock, name="a", needs=frozenset()), Seed("other")
+    first = Toolbox([told, other], compiler).refresh()
+    assert Toolbox([told, other], compiler).refresh() is first
+    assert Toolbox([other, told], compiler).refresh() is not first
+    told.description = "changed"
+    second = Toolbox([told, other], compiler).refresh()
+    assert second is not first
+    assert second.specs[0].description == "changed"
+    assert first.specs[0].description == "Tell the time."

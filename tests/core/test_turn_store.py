@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
@@ -13,7 +14,7 @@ from ferrule.ports.session import SessionKey
 from ferrule.ports.tool import ToolContext
 from ferrule.testing.gates import TableGate, allow_all
 from ferrule.testing.scripted import ScriptedProvider, ask, call, say, think
-from ferrule.testing.stores import RamSessions
+from ferrule.testing.stores import RamSession, RamSessions
 from ferrule.types.access import ApprovalAnswer, ApprovalRequest, Ask, Deny
 from ferrule.types.completion import (
     CallReady,
@@ -288,3 +289,82 @@ async def test_a_call_that_cannot_be_recorded_does_not_run() -> None:
     one.use(Full())
     result = await one.send("go")
     assert (result.error and result.error.code, ran) == ("store.failed", [])
+
+
+class EarlyFails(RamSession):
+    """A session whose first write, the early one of the person's message, waits and then fails."""
+
+    def __init__(self, store: RamSessions) -> None:
+        super().__init__(store, SessionKey(agent="default"), "ses_e")
+        self.began, self.may_end = asyncio.Event(), asyncio.Event()
+        self.fails = True
+
+    async def append(self, messages: Sequence[Message]) -> None:
+        if not self.began.is_set():
+            self.began.set()
+            await self.may_end.wait()
+            if self.fails:
+                raise StoreError("disk full")
+        await super().append(messages)
+
+
+async def after_the_early_write(session: EarlyFails, *, may_end: bool) -> AsyncIterator[ProviderEvent]:
+    """Ask for a tool once the early write is under way."""
+    await session.began.wait()
+    if may_end:
+        session.may_end.set()
+    for event in ask(call("touches", {})):
+        yield event
+
+
+@tool(needs={"files.write"})
+def touches() -> str:
+    """Change something."""
+    raise AssertionError("never runs")
+
+
+async def test_a_message_whose_early_write_failed_is_written_with_what_follows_it() -> None:
+    store = RamSessions()
+    session = EarlyFails(store)
+
+    class Provider:
+        name = "after"
+
+        def stream(self, request: Request) -> AsyncIterator[ProviderEvent]:
+            return after_the_early_write(session, may_end=True)
+
+    one = Agent(Provider(), gate=allow_all(), session=session, tools=[touches], options=options())
+    result = await one.send("go")
+    assert (result.status, result.error and result.error.code) == ("failed", "store.failed")
+    assert [(m.role, m.code) for m in store.kept["ses_e"]] == [
+        ("user", ""),
+        ("assistant", ""),
+        ("tool", "store.failed"),
+    ]
+
+
+async def test_a_cancel_while_the_early_write_is_awaited_loses_nothing_and_runs_nothing() -> None:
+    store = RamSessions()
+    session = EarlyFails(store)
+    session.fails = False
+
+    class Provider:
+        name = "after"
+
+        def stream(self, request: Request) -> AsyncIterator[ProviderEvent]:
+            return after_the_early_write(session, may_end=False)
+
+    one = Agent(Provider(), gate=allow_all(), session=session, tools=[touches], options=options())
+    turn = asyncio.ensure_future(one.send("go"))
+    await session.began.wait()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert one.cancel("enough")
+    await asyncio.sleep(0)
+    session.may_end.set()
+    assert (await turn).status == "cancelled"
+    assert [(m.role, m.code) for m in store.kept["ses_e"]] == [
+        ("user", ""),
+        ("assistant", ""),
+        ("tool", "tool.cancelled"),
+    ]

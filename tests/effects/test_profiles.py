@@ -66,6 +66,18 @@ async def test_max_rounds_ends_a_turn(place: Place) -> None:
         assert len(server.asked) == 3
 
 
+async def test_single_tool_rounds_refuses_a_response_with_two_calls(place: Place) -> None:
+    async with vendor(call(LOOK, LOOK), say("done")) as server:
+        ran = await with_limits(place, server, "single_tool_rounds = true", "--json")
+        assert ran.code == 1
+        (finished,) = ran.events("turn.finished")
+        error = finished["error"]
+        assert isinstance(error, dict)
+        assert error["code"] == "rounds.multiple_calls"
+        assert ran.events("tool.started") == []
+        assert [asked.json["parallel_tool_calls"] for asked in server.asked] == [False]
+
+
 async def test_max_tool_calls_ends_a_turn(place: Place) -> None:
     async with vendor(call(LOOK, LOOK, LOOK), say("done")) as server:
         ran = await with_limits(place, server, "max_tool_calls = 1", "--json")

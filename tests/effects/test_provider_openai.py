@@ -13,7 +13,7 @@ from ferrule.core.agent import Agent
 from ferrule.core.options import AgentOptions
 from ferrule.ports.adapter import Parts
 from ferrule.providers.openai import ADAPTER, Settings
-from ferrule.sandbox.dialer import AiohttpDialer
+from ferrule.sandbox.dialer import HttpDialer
 from ferrule.testing.clock import FakeClock, SequenceIds
 from ferrule.testing.gates import allow_all
 from ferrule.types.completion import ModelOptions
@@ -59,7 +59,7 @@ async def test_organization_is_sent(place: Place) -> None:
 
 async def test_length_field_names_the_longest_answer(tmp_path: Path) -> None:
     async with vendor(say("ok")) as server:
-        dialer = AiohttpDialer({})
+        dialer = HttpDialer({})
         parts = Parts(name="openai.main", dialer=dialer, clock=FakeClock(), ids=SequenceIds(), home=str(tmp_path))
         settings = Settings(model="m", base_url=f"{server.url}/v1", length_field="max_completion_tokens")
         async with ADAPTER.open(settings, parts) as provider:

@@ -15,6 +15,11 @@ def test_what_others_build_on_is_as_recorded() -> None:
     clean(golden.differences(golden.FOLDER, golden.GOLDENS))
 
 
+def test_what_is_written_from_the_code_is_what_the_code_says() -> None:
+    stale = [name for name, produce in golden.SHIPPED.items() if (golden.ROOT / name).read_text() != produce()]
+    assert stale == [], "run `make golden`"
+
+
 def test_the_public_face_stays_small() -> None:
     assert len(ferrule.__all__) <= MAX_NAMES
 

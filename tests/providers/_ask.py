@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from ferrule.providers._chat.provider import Endpoint, OpenAIChat
-from ferrule.sandbox.dialer import AiohttpDialer
+from ferrule.sandbox.dialer import HttpDialer
 from ferrule.testing.clock import FakeClock
 from ferrule.types.completion import CallReady, ProviderEvent, ReasoningChunk, Request, TextChunk, UsageReported
 from ferrule.types.errors import ProviderError
@@ -21,7 +21,7 @@ KEY = "sk-canary-0123456789"
 @asynccontextmanager
 async def provider_at(url: str, **settings: object) -> AsyncIterator[OpenAIChat]:
     """Open a provider for a block."""
-    dialer = AiohttpDialer({})
+    dialer = HttpDialer({})
     endpoint = Endpoint(**{"model": "m", "base_url": url, "api_key": KEY, **settings})  # type: ignore[arg-type] # a test's settings
     try:
         yield OpenAIChat(name="openai.main", endpoint=endpoint, dialer=dialer, clock=FakeClock())

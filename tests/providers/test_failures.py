@@ -96,6 +96,11 @@ def test_reports_are_read_in_all_their_usual_forms(body: bytes, text: str) -> No
         ({"retry-after": "Wed, 21 Oct 2026 07:28:05 -0000"}, 5.0),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:05 GMT"}, 0.0),
         ({"retry-after": "86400"}, 86_400.0),
+        ({"retry-after": "3, 9"}, 9.0),
+        ({"retry-after": "3, soon"}, None),
+        ({"retry-after": "Wed Oct 21 07:28:05 2026"}, 5.0),
+        ({"retry-after": "Wednesday, 21-Oct-26 07:28:05 GMT"}, 5.0),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:05 +99999999999999999999"}, None),
         ({"retry-after": "9" * 400}, LONGEST_S),
         ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
         ({"retry-after": "-5"}, None),
@@ -110,6 +115,15 @@ def test_reports_are_read_in_all_their_usual_forms(body: bytes, text: str) -> No
 )
 def test_how_long_to_wait_is_read_from_seconds_dates_and_nonsense(headers: dict[str, str], wait: float | None) -> None:
     assert retry_after_s(headers, now_s=1_792_567_680.0) == wait
+
+
+@pytest.mark.parametrize("depth", [900, 1_010, 5_000])
+def test_a_report_that_is_too_deep_is_shown_as_text(depth: int) -> None:
+    nested = of(400, b'{"error":' * depth + b'"x"' + b"}" * depth)
+    assert type(nested) is BadRequest
+    assert "error" in str(nested)
+    listed = of(400, b'{"error":{"message":' + b"[" * depth + b"]" * depth + b"}}")
+    assert type(listed) is BadRequest
 
 
 def test_a_rate_limit_carries_the_wait() -> None:

@@ -13,7 +13,7 @@ from ferrule.ports.adapter import Parts
 from ferrule.ports.dialer import HttpRequest, HttpResponse
 from ferrule.providers._chat.provider import Endpoint, OpenAIChat
 from ferrule.providers.openai import ADAPTER, Settings
-from ferrule.sandbox.dialer import AiohttpDialer
+from ferrule.sandbox.dialer import HttpDialer
 from ferrule.testing.clock import FakeClock, SequenceIds
 from ferrule.types.completion import Finished, ModelOptions, Request, TextChunk
 from ferrule.types.errors import ConfigError, ConnectionFailed, EmptyAnswer, StreamBroken
@@ -192,7 +192,7 @@ async def test_options_that_were_asked_for_are_sent_with_one_length_field() -> N
 
 
 async def test_the_adapter_builds_a_provider_from_its_table() -> None:
-    dialer = AiohttpDialer({})
+    dialer = HttpDialer({})
     parts = Parts(name="openai.main", dialer=dialer, clock=FakeClock(), ids=SequenceIds(), home="/nowhere")
     async with vendor(streamed(HELLO)) as server:
         table = {"model": "m", "base_url": f"{server.url}/v1", "api_key": KEY, "organization": "org-1"}

@@ -99,7 +99,7 @@ async def test_a_full_disk_is_an_error_and_writing_goes_on_when_there_is_room_ag
         again = await store.open(SessionKey(agent="default", id=session.id))
         assert [m.id for m in again.messages] == [*kept, "after"]
         await again.close()
-    assert sorted(os.listdir(path.parent)) == ["locks", "sessions.db"]
+    assert sorted(os.listdir(path.parent)) == ["sessions.db", "sessions.lock"]
 
 
 async def test_a_full_disk_fails_all_sessions_of_a_commit_alike(tmp_path: Path) -> None:
@@ -141,3 +141,38 @@ async def _open_once(path: Path) -> None:
         session = await store.open(KEY)
         await session.append([said("x")])
         await session.close()
+
+
+MAKER = """
+import asyncio, sys
+from pathlib import Path
+from ferrule.core.system_clock import RandomIds, SystemClock
+from ferrule.storage.sessions import open_sessions
+
+async def main():
+    async with open_sessions(Path(sys.argv[1]) / name.strip() / "sessions.db", SystemClock(), RandomIds()):
+        print(name.strip(), flush=True)
+
+print("ready", flush=True)
+for name in sys.stdin:
+    asyncio.run(main())
+"""
+
+
+def test_processes_that_make_one_file_at_the_same_time_all_open_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", MAKER, str(tmp_path)]
+    makers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    for maker in makers:
+        assert maker.stdout is not None
+        assert maker.stdout.readline() == "ready\n"
+    for name in map(str, range(20)):
+        for maker in makers:
+            assert maker.stdin is not None
+            maker.stdin.write(f"{name}\n")
+            maker.stdin.flush()
+        for maker in makers:
+            assert maker.stdout is not None
+            assert maker.stdout.readline() == f"{name}\n"
+    for maker in makers:
+        maker.communicate(timeout=60)
+        assert maker.returncode == 0

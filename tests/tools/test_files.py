@@ -10,8 +10,6 @@ import pytest
 from ferrule.app import discovery
 from ferrule.app.gate import Gate
 from ferrule.core.agent import Agent
-from ferrule.core.schema_check import JsonSchemaCompiler
-from ferrule.core.toolset import BoundTool
 from ferrule.testing.scripted import ScriptedProvider
 from ferrule.types.access import ApprovalAnswer, ApprovalRequest
 from ferrule.types.parts import ImagePart
@@ -183,11 +181,41 @@ async def test_what_changes_is_shown_before_a_person_agrees(tmp_path: Path) -> N
     assert person.shown[-1].preview == "replaces 28 binary bytes of a.txt"
 
 
-@pytest.mark.contract
-@pytest.mark.parametrize("name", sorted(discovery.BUILT_IN["tools"]))
-def test_every_tool_has_a_closed_schema_a_description_and_declares_its_needs(name: str) -> None:
-    bound = BoundTool(discovery.tool(name), JsonSchemaCompiler())
-    assert b'"additionalProperties":false' in bound.spec.schema
-    assert bound.spec.description.endswith(".")
-    assert bound.needs is not None
-    assert bound.faults({"surely_unknown": 1})
+async def test_a_long_file_is_searched_to_its_end_and_one_that_is_too_long_is_named(use: Use, tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text("".join(f"line {i} ä\n" for i in range(400_000)) + "needle ß")
+    (tmp_path / "wide.txt").write_bytes("one\r\nneedle\r\n".encode("utf-16"))
+    (tmp_path / "old.bin").write_bytes(b"needle\0" * 10)
+    with (tmp_path / "huge.txt").open("wb") as file:
+        file.truncate(65 * 1024 * 1024)
+    found = await use("content_search", pattern="needle|line 399999 ")
+    assert found.content.splitlines() == [
+        "long.txt:400000: line 399999 ä",
+        "long.txt:400001: needle ß",
+        "wide.txt:2: needle",
+        "[not searched, because longer than 67,108,864 bytes: huge.txt]",
+    ]
+    assert (await use("content_search", pattern="^$", path="long.txt")).content == "no matches (normal)"
+
+
+async def test_an_edit_keeps_the_line_ends_of_the_place_it_is_made(use: Use, tmp_path: Path) -> None:
+    mixed = tmp_path / "mixed.txt"
+    mixed.write_bytes(b"one\r\ntwo\nthree\r\nfour")
+    await use("file_edit", path="mixed.txt", old="one", new="1\n1b")
+    await use("file_edit", path="mixed.txt", old="two\nth", new="2\nth")
+    await use("file_edit", path="mixed.txt", old="three\nfour", new="3\n4")
+    assert mixed.read_bytes() == b"1\r\n1b\r\n2\n3\r\n4"
+
+
+async def test_the_exit_code_of_a_pipeline_is_not_explained_by_its_first_word(use: Use, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x\n")
+    plain = await use("shell", command="grep nothing a")
+    assert (plain.is_error, plain.content, plain.trusted) == (False, "[exit code 1: no matches (normal)]", False)
+    piped = await use("shell", command="grep x a | false")
+    assert (piped.is_error, piped.code) == (True, "command.failed")
+
+
+async def test_output_that_only_talks_of_what_was_left_out_is_not_cut(use: Use, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("[... 3 of 9 bytes left out ...]\n")
+    (tmp_path / "b").write_text("x" * 70_000)
+    assert (await use("shell", command="grep -h . a")).truncated is False
+    assert (await use("shell", command="grep -h . b")).truncated is True

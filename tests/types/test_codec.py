@@ -91,7 +91,53 @@ def test_a_newer_document_is_refused_by_its_version() -> None:
     assert caught.value.hint
 
 
-@pytest.mark.parametrize("damage", [{"v": 1}, {"v": 1, "id": "m", "role": "user", "calls": [{}]}])
+GOOD: dict[str, object] = {"v": 1, "id": "m", "role": "user"}
+
+
+def with_part(**fields: object) -> dict[str, object]:
+    """A message with one part."""
+    return GOOD | {"parts": [{"type": "file", "name": "a", "media_type": "b", "data": ""} | fields]}
+
+
+def with_call(**fields: object) -> dict[str, object]:
+    """A message with one call."""
+    return GOOD | {"calls": [{"id": "c", "name": "t", "arguments": {}} | fields]}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"v": 1},
+        GOOD | {"calls": [{}]},
+        with_part(data="x"),
+        with_part(data="eA=="[:3]),
+        with_part(data="e A=="),
+        with_part(data="\u00e9\u00e9\u00e9\u00e9"),
+        with_part(data=7),
+        with_part(name=None),
+        with_part(type="image", url=1),
+        with_part(type="text", text=[]),
+        with_part(type="film"),
+        with_call(id=1),
+        with_call(arguments=[]),
+        with_call(extra="x"),
+        with_call(fault=1),
+        GOOD | {"id": 1},
+        GOOD | {"role": "boss"},
+        GOOD | {"role": []},
+        GOOD | {"status": "lost"},
+        GOOD | {"origin": "mars"},
+        GOOD | {"text": {}},
+        GOOD | {"trusted": "no"},
+        GOOD | {"is_error": 1},
+        GOOD | {"at_ms": "now"},
+        GOOD | {"at_ms": True},
+        GOOD | {"reasoning": 5},
+        GOOD | {"parts": 5},
+        GOOD | {"calls": "x"},
+        GOOD | {"parts": ["x"]},
+    ],
+)
 def test_a_damaged_document_is_a_store_error(damage: dict[str, object]) -> None:
     with pytest.raises(StoreError, match="damaged"):
         message_from_dict(damage)

@@ -13,8 +13,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 VENV, PACKAGES = "ferrule", [str(ROOT)]
 PYTHON = os.environ.get("BENCH_FERRULE_PYTHON") or str(ROOT / ".venv/bin/python")
 IMPORT = "from ferrule import Agent, Gate, OpenAI, Sessions, tool"
-FOLDER = None
-PROVIDERS, GATES, STORE, OPEN, KEPT = {}, {}, {}, {}, []
+FOLDER = HELD = None
+PROVIDERS, GATES, STORE, OPEN, AGENTS, KEPT = {}, {}, {}, {}, {}, []
 
 def folder():
     global FOLDER
@@ -58,7 +58,9 @@ async def conversation(past):
 async def turn(session, prompt, stream):
     template, past = session
     held = await conversation(past)
-    agent = template.in_session(held)
+    agent = AGENTS.get(held.id) or template.in_session(held)
+    if past is not None:
+        AGENTS[held.id] = agent
     if stream:
         text = "".join([e.text async for e in agent.stream(prompt) if e.type == "text.delta"])
     else:
@@ -66,13 +68,23 @@ async def turn(session, prompt, stream):
         if result.status != "completed":
             raise SystemExit(f"turn {result.status}: {result.error}")
         text = result.text
-    if past is None:
+    if past is None and HELD is not None:
+        HELD.append((agent, held))
+    elif past is None:
         KEPT.append((held.id, tuple(held.messages)))
         await held.close()
     return text
 
+async def forget(past):
+    """Let go of a stored conversation, so that the next turn opens it from the disk."""
+    held = await conversation(past)
+    await held.close()
+    AGENTS.pop(held.id, None)
+    from ferrule import SessionKey
+    OPEN[id(past)] = await (await store()).open(SessionKey(agent="default", id=held.id))
+
 async def close():
-    for held in OPEN.values():
+    for held in [*OPEN.values(), *(held for _, held in HELD or ())]:
         KEPT.append((held.id, tuple(held.messages)))
         await held.close()
     if "manager" in STORE:

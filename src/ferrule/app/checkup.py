@@ -17,6 +17,7 @@ from . import discovery
 from .first_provider import first_provider
 from .gate import CONFINEMENT
 from .home import Home, read_home
+from .secrets import is_rotating, list_secrets
 
 State = Literal["ok", "warning", "error"]
 
@@ -38,7 +39,14 @@ async def check_up(environ: Mapping[str, str]) -> list[Finding]:
         home = read_home(environ, agents=())
     except FerruleError as error:
         return [*findings, Finding(topic="config", state="error", text=str(error), fix=error.hint or "")]
-    findings += [_config(home), *_agents(home, environ), await _store(home), _confinement(), _platform()]
+    findings += [
+        _config(home),
+        *_secrets(home, environ),
+        *_agents(home, environ),
+        await _store(home),
+        _confinement(),
+        _platform(),
+    ]
     return findings
 
 
@@ -83,6 +91,27 @@ def _agents(home: Home, environ: Mapping[str, str]) -> list[Finding]:
             findings.append(Finding(topic=topic, state="ok", text=f"uses {reference}"))
         except FerruleError as error:
             findings.append(Finding(topic=topic, state="error", text=str(error), fix=error.hint or ""))
+    return findings
+
+
+def _secrets(home: Home, environ: Mapping[str, str]) -> list[Finding]:
+    """Say what does not open; a home without secrets has nothing to say."""
+    try:
+        found = list_secrets(home.layout, environ)
+        rotating = is_rotating(home.layout, environ)
+    except FerruleError as error:
+        return [Finding(topic="secrets", state="error", text=str(error), fix=error.hint or "")]
+    closed = [facts for facts in found if facts.fault]
+    findings = [
+        Finding(topic="secrets", state="error", text=f"{facts.name}: {facts.fault}", fix="`ferrule secret list`")
+        for facts in closed
+    ]
+    if rotating:
+        text = "a change of the key was not finished: the old key is still there"
+        findings.append(Finding(topic="secrets", state="warning", text=text, fix="ferrule secret rotate"))
+    if found and not findings:
+        count = "1 opens" if len(found) == 1 else f"{len(found)} open"
+        findings.append(Finding(topic="secrets", state="ok", text=count))
     return findings
 
 

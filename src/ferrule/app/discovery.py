@@ -19,6 +19,7 @@ from ..types.errors import ConfigError
 BUILT_IN: dict[str, dict[str, str]] = {
     "providers": {
         "local": "ferrule.providers.local:ADAPTER",
+        "ollama": "ferrule.providers.ollama:ADAPTER",
         "openai": "ferrule.providers.openai:ADAPTER",
     },
     "memory": {},

@@ -10,7 +10,7 @@ from types import TracebackType
 
 from ..core.system_clock import RandomIds, SystemClock
 from ..providers._chat.provider import Endpoint, OpenAIChat
-from ..sandbox.dialer import AiohttpDialer
+from ..sandbox.dialer import HttpDialer
 from ..storage.sessions import SqliteSessions, open_sessions
 from ..types.completion import ProviderEvent, Request
 
@@ -36,7 +36,7 @@ class OpenAI:
         """
         self.name = name
         self.model = model
-        self._dialer = AiohttpDialer()
+        self._dialer = HttpDialer()
         endpoint = Endpoint(model=model, base_url=base_url, api_key=api_key)
         self._chat = OpenAIChat(name=name, endpoint=endpoint, dialer=self._dialer, clock=SystemClock())
 

@@ -1,34 +1,33 @@
-"""Looks at sessions that are kept, without opening an agent."""
+"""Works with sessions that are kept, without opening an agent."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from ..core.system_clock import RandomIds, SystemClock
-from ..ports.session import SessionFacts
-from ..storage.sessions import open_sessions
-from ..types.messages import Message
+from ..storage.sessions import SqliteSessions, open_sessions
+from ..storage.sessions.schema import backups
 from .home import Home
 
 
-async def list_sessions(home: Home, *, agent: str, limit: int) -> Sequence[SessionFacts]:
-    """List sessions, the last changed first; none when there is no store yet.
+@asynccontextmanager
+async def kept_sessions(home: Home) -> AsyncIterator[SqliteSessions]:
+    """Open the sessions of a home, which is prepared when it is new.
 
     Raises:
-        StoreError: the store cannot be used.
-    """
-    if not home.layout.sessions.exists():
-        return []
-    async with open_sessions(home.layout.sessions, SystemClock(), RandomIds()) as store:
-        return await store.list(agent=agent, limit=limit)
-
-
-async def read_session(home: Home, session_id: str) -> Sequence[Message]:
-    """Return the messages of one session.
-
-    Raises:
-        StoreError: there is no such session, or the store cannot be used.
+        FerruleError: the home or the store cannot be used; says how to mend it.
     """
     home.layout.prepare()
     async with open_sessions(home.layout.sessions, SystemClock(), RandomIds()) as store:
-        return await store.read(session_id)
+        yield store
+
+
+def has_sessions(home: Home) -> bool:
+    """Tell whether the home has a store yet."""
+    return home.layout.sessions.exists()
+
+
+def old_copies(home: Home) -> list[str]:
+    """Name the backups of the store: what is deleted now is still in them."""
+    return [str(path) for path in backups(home.layout.sessions)]

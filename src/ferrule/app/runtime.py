@@ -20,9 +20,10 @@ from ..ports.memory import MemoryStore
 from ..ports.provider import CompletionProvider, Provider
 from ..ports.session import Session, SessionKey
 from ..ports.tool import Tool
-from ..sandbox.dialer import AiohttpDialer
+from ..sandbox.dialer import HttpDialer
 from ..storage.sessions import SqliteSessions, open_sessions
 from ..telemetry.log import start_logging
+from ..types.errors import UsageError
 from . import discovery
 from .first_provider import FirstProvider, first_model, first_provider
 from .gate import Gate
@@ -37,7 +38,7 @@ class Choices:
 
     Attributes:
         alias: Which agent.
-        session_id: A session to go on in; "" starts a new one.
+        session_id: A session to go on in, or an unambiguous beginning of its id; "" starts a new one.
         fork: Go on in a copy of that session.
         folder: The folder the command was started in: the workspace, unless the agent's table names another.
     """
@@ -65,6 +66,14 @@ class OpenAgent:
         """The session it talks in."""
         return self.agent.session.id
 
+    @property
+    def in_doubt(self) -> str:
+        """One line about calls that a crash interrupted; "" when there are none."""
+        names = [call.name for call in self.agent.session.interrupted]
+        if not names:
+            return ""
+        return f"interrupted earlier, outcome unknown, not run again: {', '.join(names)}"
+
     def describe(self) -> str:
         """Return one line that says who answers, where it works, and behind which gate."""
         label = f" ({self.note})" if self.note else ""
@@ -87,7 +96,7 @@ async def open_agent(home: Home, choices: Choices, *, approver: Approver | None)
         observed = config.root.observability
         stop = start_logging(home.layout.log, observed.log_level, guard, max_bytes=observed.log_max_bytes)
         stack.callback(stop)
-        dialer = AiohttpDialer()
+        dialer = HttpDialer()
         stack.push_async_callback(dialer.close)
         parts = Parts(name="", dialer=dialer, clock=clock, ids=ids, home=str(home.layout.home))
         provider = await _open_provider(home, alias, parts, stack)
@@ -102,6 +111,7 @@ async def open_agent(home: Home, choices: Choices, *, approver: Approver | None)
             name=alias,
             instructions=config.agent(alias).instructions,
             limits=config.runtime_profile(alias).limits(),
+            single_tool_rounds=config.runtime_profile(alias).single_tool_rounds,
             approvers=policy.approvers,
             guard=guard,
             clock=clock,
@@ -180,10 +190,17 @@ def _named(parts: Parts, name: str) -> Parts:
 
 
 async def _session(sessions: SqliteSessions, choices: Choices) -> Session:
-    key = SessionKey(agent=choices.alias, id="" if choices.fork else choices.session_id)
-    if choices.fork and choices.session_id:
-        return await sessions.fork(choices.session_id, key)
-    return await sessions.open(key)
+    if not choices.session_id:
+        return await sessions.open(SessionKey(agent=choices.alias))
+    found = await sessions.find(choices.session_id)
+    if choices.fork:
+        found = await sessions.branch(found.id, agent=choices.alias)
+    if found.agent != choices.alias:
+        raise UsageError(
+            f"session {found.id!r} belongs to the agent {found.agent!r}, not to {choices.alias!r}",
+            hint=f"add --agent {found.agent}, or continue in a copy with --fork",
+        )
+    return await sessions.open(SessionKey(agent=found.agent, person=found.person, audience=found.audience, id=found.id))
 
 
 def _said(part: object, name: str) -> str:

@@ -47,6 +47,8 @@ async def chat_loop(options: ChatOptions) -> int:
     async with open_agent(home, choices, approver=TerminalApprover(console, read_line)) as opened:
         console.print(opened.describe(), style="dim", markup=False, highlight=False)
         console.print("/help shows what you can type", style="dim")
+        if opened.in_doubt:
+            console.print(printable(opened.in_doubt), style="yellow", markup=False, highlight=False)
         await _converse(console, opened, read_line)
         console.print(f"to go on: ferrule chat --session {opened.session_id}", style="dim")
     return 0

@@ -14,13 +14,16 @@ import sys
 
 from .. import __version__
 from ..types.errors import ConfigError, FerruleError, UsageError
+from .help_text import stored_help
 
 COMMANDS: dict[str, str] = {
+    "agents": "ferrule.cli.agents_command:agents",
     "chat": "ferrule.cli.chat_command:chat",
     "config": "ferrule.cli.config_command:config",
     "doctor": "ferrule.cli.doctor_command:doctor",
     "logs": "ferrule.cli.logs_command:logs",
     "run": "ferrule.cli.run_command:run",
+    "secret": "ferrule.cli.secret_command:secret",
     "sessions": "ferrule.cli.sessions_command:sessions",
     "tools": "ferrule.cli.tools_command:tools",
 }
@@ -28,9 +31,11 @@ COMMANDS: dict[str, str] = {
 SUMMARIES: dict[str, str] = {
     "chat": "talk with an agent in the terminal",
     "run": "one message, one answer: for scripts and pipes",
+    "agents": "who there is, and by which rules they work",
     "tools": "what an agent can call",
     "sessions": "conversations that are kept",
     "config": "read, check and change the configuration",
+    "secret": "keep secrets encrypted",
     "logs": "what happened, filtered by turn",
     "doctor": "check this installation, each finding with its fix",
 }
@@ -72,6 +77,9 @@ def front(arguments: list[str]) -> int:
     target = COMMANDS.get(name)
     if target is None:
         return fail(UsageError(f"there is no command {name!r}", hint=_nearest(name)))
+    if (text := stored_help(arguments)) is not None:
+        sys.stdout.write(text)
+        return 0
     try:
         return _run(name, target, rest)
     except FerruleError as error:

@@ -39,15 +39,16 @@ Exit codes: 0 completed, 1 failed, 2 usage or config, 3 stopped by a denial,
 @click.argument("message", required=False)
 @click.option("--agent", "alias", default="default", show_default=True, help="Which agent answers.")
 @click.option("--session", "session_id", default="", help="Go on in a session; `ferrule sessions` lists them.")
+@click.option("--fork", is_flag=True, help="Go on in a copy of --session.")
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines.")
 @click.option("--yes", is_flag=True, help="Use a key found in the environment without asking.")
-def run(message: str | None, alias: str, session_id: str, as_json: bool, yes: bool) -> int:
+def run(message: str | None, alias: str, session_id: str, fork: bool, as_json: bool, yes: bool) -> int:
     """Send MESSAGE to an agent and print its answer.
 
     Text from standard input is put behind MESSAGE, or is the message when
     there is none.
     """
-    choices = Choices(alias=alias, session_id=session_id, folder=os.getcwd())
+    choices = Choices(alias=alias, session_id=session_id, fork=fork, folder=os.getcwd())
     return asyncio.run(_run(compose(message), choices, as_json=as_json, yes=yes))
 
 

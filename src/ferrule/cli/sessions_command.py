@@ -1,59 +1,125 @@
-"""``ferrule sessions``: conversations that are kept."""
+"""``ferrule sessions``: conversations that are kept. What the commands do is in the files ``sessions_*.py``."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import click
-import orjson
 
 from ..app.home import read_home
-from ..app.kept import list_sessions, read_session
-from ..ports.session import SessionFacts
-from ..types.codec import message_to_dict
-from ..types.messages import Message
-from .printable import one_line, printable
+from . import sessions_change, sessions_look, sessions_transfer
 
 EPILOG = """\b
 Examples:
-  ferrule sessions
-  ferrule sessions --agent research --json
-  ferrule sessions --show ses_4k2
-  ferrule chat --session ses_4k2"""
+  ferrule sessions list
+  ferrule sessions search budget plan
+  ferrule sessions show ses_4k2
+  ferrule chat --session ses_4k2
+
+ID may be the beginning of an id, as long as only one session has it."""
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+AGENT = click.option("--agent", "alias", default="", help="Only sessions of this agent.")
+LIMIT = click.option(
+    "-n", "--limit", default=20, show_default=True, type=click.IntRange(1, 10_000), help="How many at most."
+)
 
 
-@click.command(epilog=EPILOG)
-@click.option("--agent", "alias", default="", help="Only sessions of this agent.")
-@click.option("-n", "limit", default=20, show_default=True, type=click.IntRange(1, 10_000), help="How many.")
-@click.option("--show", "session_id", default="", help="Print the messages of one session.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def sessions(alias: str, limit: int, session_id: str, as_json: bool) -> None:
-    """List conversations, the last changed first, or show one."""
-    home = read_home(os.environ)
-    if session_id:
-        _print_messages(asyncio.run(read_session(home, session_id)), as_json=as_json)
-    else:
-        _print_list(asyncio.run(list_sessions(home, agent=alias, limit=limit)), as_json=as_json)
+@click.group(epilog=EPILOG, invoke_without_command=True)
+@click.pass_context
+def sessions(context: click.Context) -> None:
+    """List, search, branch, undo, export and delete conversations.
+
+    Without a command: list them.
+    """
+    if context.invoked_subcommand is None:
+        context.invoke(list_)
 
 
-def _print_list(found: Sequence[SessionFacts], *, as_json: bool) -> None:
-    if as_json:
-        click.echo(orjson.dumps(found).decode())
-        return
-    if not found:
-        click.echo("no sessions yet; `ferrule chat` starts one")
-    for facts in found:
-        changed = datetime.fromtimestamp(facts.changed_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M")
-        click.echo(f"{facts.id}  {changed}  {facts.messages:>4}  {facts.agent:<12}  {one_line(facts.title, 60)}")
+@sessions.command("list")
+@AGENT
+@LIMIT
+@AS_JSON
+def list_(alias: str = "", limit: int = 20, as_json: bool = False) -> None:
+    """List conversations, the last changed first."""
+    asyncio.run(sessions_look.show_list(read_home(os.environ), alias, limit, as_json=as_json))
 
 
-def _print_messages(found: Sequence[Message], *, as_json: bool) -> None:
-    if as_json:
-        click.echo(orjson.dumps([message_to_dict(message) for message in found]).decode())
-        return
-    for message in found:
-        calls = "".join(f"\n  calls {call.name} {orjson.dumps(call.arguments).decode()}" for call in message.calls)
-        click.echo(printable(f"{message.role}: {message.text}{calls}\n"))
+@sessions.command()
+@click.argument("session_id", metavar="ID")
+@AS_JSON
+def show(session_id: str, as_json: bool) -> None:
+    """Print the messages of a conversation."""
+    asyncio.run(sessions_look.show_messages(read_home(os.environ), session_id, as_json=as_json))
+
+
+@sessions.command()
+@click.argument("words", nargs=-1, required=True)
+@AGENT
+@LIMIT
+@AS_JSON
+def search(words: tuple[str, ...], alias: str, limit: int, as_json: bool) -> None:
+    """Find messages that hold all WORDS, in any case, also inside other words."""
+    query = " ".join(words)
+    asyncio.run(sessions_look.show_hits(read_home(os.environ), query, (alias, limit), as_json=as_json))
+
+
+@sessions.command()
+@click.argument("session_id", metavar="ID")
+@click.option("--at", default="", metavar="MESSAGE", help="The last message to take along; its id, from `show`.")
+@click.option("--agent", "alias", default="", help="Whose the copy is; else the same agent's.")
+def branch(session_id: str, at: str, alias: str) -> None:
+    """Copy a conversation, whole or up to a message, into a new one.
+
+    A message with calls and the results of these calls are copied together.
+    """
+    asyncio.run(sessions_change.branch(read_home(os.environ), session_id, at=at, alias=alias))
+
+
+@sessions.command()
+@click.argument("session_id", metavar="ID")
+@click.argument("turns", default=1, type=click.IntRange(1))
+def undo(session_id: str, turns: int) -> None:
+    """Take back the last TURNS turns (1) of a conversation.
+
+    Only the conversation changes: files, and whatever else tools did, stay
+    as they are. `redo` brings the turns back until something new is said.
+    """
+    asyncio.run(sessions_change.undo(read_home(os.environ), session_id, turns))
+
+
+@sessions.command()
+@click.argument("session_id", metavar="ID")
+def redo(session_id: str) -> None:
+    """Bring back what the last undo took."""
+    asyncio.run(sessions_change.redo(read_home(os.environ), session_id))
+
+
+@sessions.command()
+@click.argument("session_id", metavar="ID")
+@click.option("--format", "kind", type=click.Choice(["json", "markdown"]), required=True, help="In which form.")
+@click.option("--output", default="", metavar="FILE", help="A new file to write; else standard output.")
+def export(session_id: str, kind: str, output: str) -> None:
+    """Write a conversation as JSON, which can be imported, or as Markdown."""
+    asyncio.run(sessions_transfer.export(read_home(os.environ), session_id, kind, output))
+
+
+@sessions.command("import")
+@click.argument("file")
+@click.option("--agent", "alias", default="", help="Whose it is from now on; else the agent that the file names.")
+def import_(file: str, alias: str) -> None:
+    """Read a conversation that was exported as JSON; "-" is standard input.
+
+    It gets a new id. What it holds is put before the model as if it had been
+    said here: import what you trust.
+    """
+    asyncio.run(sessions_transfer.take(read_home(os.environ), file, alias))
+
+
+@sessions.command()
+@click.argument("session_id", metavar="ID")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def delete(session_id: str, yes: bool) -> None:
+    """Remove a conversation for good."""
+    asyncio.run(sessions_change.delete(read_home(os.environ), session_id, yes=yes))

@@ -101,6 +101,27 @@ class Editor:
 
         self._rewrite(checked, expected)
 
+    def rewrite(self, change: Callable[[bytes], bytes]) -> None:
+        """Rewrite values of the file, and of its two former versions, that keep their meaning: no version is kept.
+
+        The texts are not judged: a fault elsewhere in them keeps no secret from being encrypted anew.
+
+        Raises:
+            StoreError: one of them could not be written; repeat.
+        """
+        target = FilePath(os.path.realpath(self.path))
+        if not target.parent.is_dir():
+            return
+        with FileLock(target.with_name(f"{target.name}.lock"), LOCK_TIMEOUT_S):
+            for path in (self.path, self._backup(), self._backup(".1")):
+                content = read_bytes(path)
+                after = change(content) if content is not None else None
+                if after is not None and after != content:
+                    write_atomic(path, after)
+
+    def _backup(self, older: str = "") -> FilePath:
+        return self.path.with_name(f"{self.path.name}.bak{older}")
+
     def _rewrite(self, change: Callable[[str], str], expected: str | None) -> None:
         target = FilePath(os.path.realpath(self.path))
         try:
@@ -130,10 +151,9 @@ class Editor:
 
     def _keep(self, content: bytes) -> None:
         """Keep the former file beside the config, and the one before that; both may hold secrets."""
-        backup = self.path.with_name(f"{self.path.name}.bak")
-        if backup.exists():
-            os.replace(backup, backup.with_name(f"{backup.name}.1"))
-        write_atomic(backup, content, mode=PRIVATE_FILE)
+        if self._backup().exists():
+            os.replace(self._backup(), self._backup(".1"))
+        write_atomic(self._backup(), content, mode=PRIVATE_FILE)
 
     def _judge(self, text: str) -> None:
         """Judge the file alone: no override hides a fault, no variable needs to be set."""

@@ -14,7 +14,7 @@ from .document import Document
 from .faults import faults_of
 from .problems import Path, Problem, nearest
 from .root import ADAPTER_ROOTS, DEFAULT
-from .secret import reveal
+from .secret import Sources, reveal
 from .shape import Adapters, Shape
 
 
@@ -25,7 +25,7 @@ class Instances:
     Attributes:
         settings: Checked tables by kind and ``<adapter>.<alias>``.
         problems: Faults, whoever uses the table.
-        unset: Faults that matter to those who use the table: variables that are not set.
+        unset: Faults that matter to those who use the table: variables that are not set, values that do not open.
         secrets: Every secret, in plain text.
         literal: Where a secret stands in the config itself.
     """
@@ -37,7 +37,7 @@ class Instances:
     literal: list[Path] = field(default_factory=list)
 
 
-def build(document: Document, adapters: Adapters, shape: Shape, environ: Mapping[str, str]) -> Instances:
+def build(document: Document, adapters: Adapters, shape: Shape, sources: Sources) -> Instances:
     """Check every table, and the defaults of those that an agent refers to without one."""
     result = Instances()
     for kind in ADAPTER_ROOTS:
@@ -46,7 +46,7 @@ def build(document: Document, adapters: Adapters, shape: Shape, environ: Mapping
             result.problems.append(document.problem((kind,), "should be a table", hint))
         for adapter, settings in _known(kind, document, adapters, result):
             for alias, table in _tables(kind, adapter, document, result):
-                _one(_Table(kind, adapter, alias, table), settings, _Look(document, shape, environ), result)
+                _one(_Table(kind, adapter, alias, table), settings, _Look(document, shape, sources), result)
     return result
 
 
@@ -62,7 +62,7 @@ class _Table:
 class _Look:
     document: Document
     shape: Shape
-    environ: Mapping[str, str]
+    sources: Sources
 
 
 def _known(
@@ -103,7 +103,7 @@ def _referred(document: Document, kind: Kind) -> set[object]:
 
 def _one(table: _Table, settings: type[SettingsLike], look: _Look, result: Instances) -> None:
     path: Path = (table.kind, table.adapter, table.alias)
-    revealed = reveal(table.value, path=path, shape=look.shape, environ=look.environ)
+    revealed = reveal(table.value, path=path, shape=look.shape, sources=look.sources)
     result.secrets += revealed.values
     result.literal += revealed.literal
     result.problems += [look.document.problem(at, cause, hint) for at, cause, hint in revealed.faults]

@@ -27,13 +27,13 @@ def law_input(loaded: Loaded, layout: Layout, *, folders: Mapping[str, str] | No
 
 
 def state_of(layout: Layout) -> tuple[str, ...]:
-    """List what no tool may touch: the home with config, sessions and logs, also where links lead.
+    """List what no tool may touch: the home with config, sessions, logs and vault, also where links lead.
 
     A root that lies deeper beats a forbidden prefix, so the workspaces below
     the home stay usable; the folders of the state are named as well, so that
     none of them can be made a workspace.
     """
-    state = [layout.home, layout.sessions.parent, layout.log.parent]
+    state = [layout.home, layout.sessions.parent, layout.log.parent, layout.vault]
     config = Path(os.path.realpath(layout.config))
     resolved = [Path(os.path.realpath(path)) for path in state]
     return tuple(dict.fromkeys(str(p) for p in (*state, *resolved, config, config.with_name(f"{config.name}.lock"))))

@@ -13,7 +13,6 @@ from ..types.errors import ConfigError
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
-OTHERS_READ = 0o044
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +30,11 @@ class Layout:
     def sessions(self) -> Path:
         """Conversations, as SQLite."""
         return self.home / "state" / "sessions.db"
+
+    @property
+    def vault(self) -> Path:
+        """Secrets, and the key that opens them."""
+        return self.home / "vault"
 
     @property
     def log(self) -> Path:
@@ -93,16 +97,3 @@ def layout(environ: Mapping[str, str]) -> Layout:
             f"FERRULE_HOME is the relative path {named!r}", hint="write an absolute path", code="config.home"
         )
     return Layout(Path(os.path.normpath(home)))
-
-
-def readable_by_others(path: Path) -> bool:
-    """Tell whether people other than the owner can read a file whose mode is ours to change.
-
-    A file that belongs to somebody else and that we cannot write to, or one
-    on a read-only file system, is a mounted secret: its mode is somebody
-    else's business.
-    """
-    found = path.stat()
-    theirs = found.st_uid != os.geteuid() and not os.access(path, os.W_OK)
-    mounted = theirs or bool(os.statvfs(path).f_flag & os.ST_RDONLY)
-    return bool(found.st_mode & OTHERS_READ) and not mounted

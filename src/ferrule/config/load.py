@@ -9,13 +9,16 @@ from pathlib import Path as FilePath
 from pydantic import ValidationError
 
 from ..ports.adapter import Kind, SettingsLike
+from ..storage.private import readable_by_others
+from ..storage.vault import Vault, vault_in
 from . import instances, overrides, references
 from .document import Document, digest_of, parse, read_bytes
 from .faults import faults_of
-from .layout import readable_by_others
+from .layout import Layout
 from .migrate import migrated, version_of
 from .problems import InvalidConfig, Problem, nearest
 from .root import ADAPTER_ROOTS, Agent, RiskProfile, Root, RuntimeProfile
+from .secret import Sources
 from .shape import Adapters, Names, SettingsFor, Shape, no_names, shape_of
 
 Instance = tuple[Kind, str]
@@ -30,7 +33,7 @@ class Loaded:
         root: The runtime's own tables, with the agent and profiles that always exist.
         document: The same as plain data, with origins.
         shape: The grammar it was judged by.
-        secrets: Every secret in plain text, for the guard.
+        secrets: Every secret in plain text, and the keys of the vault, for the guard.
         warnings: What is allowed but unwise.
         digest: The version of the file that was read.
     """
@@ -100,12 +103,14 @@ class Surroundings:
         environ: The environment: overrides and secrets.
         flags: Keys and values from the command line.
         agents: The agents about to run; their secrets must be set. None means all, () none.
+        vault: Opens encrypted values; without one they stay closed.
     """
 
     adapters: Adapters
     environ: Mapping[str, str]
     flags: Mapping[str, str]
     agents: Collection[str] | None
+    vault: Vault | None = None
 
 
 def load(
@@ -117,7 +122,7 @@ def load(
     flags: Mapping[str, str] | None = None,
     agents: Collection[str] | None = None,
 ) -> Loaded:
-    """Read the config; an absent file is one without tables.
+    """Read the config; an absent file is one without tables. Its folder is the home, where the vault is.
 
     Args:
         path: The file.
@@ -130,12 +135,14 @@ def load(
     Raises:
         InvalidConfig: with every fault there is.
     """
+    vault = vault_in(Layout(path.parent).vault, environ)
+    keys = vault.remember()
     content = read_bytes(path)
     adapters = Adapters(settings_for=settings_for, names=names)
-    around = Surroundings(adapters=adapters, environ=environ, flags=flags or {}, agents=agents)
+    around = Surroundings(adapters=adapters, environ=environ, flags=flags or {}, agents=agents, vault=vault)
     loaded = judge(content or b"", str(path), around)
     warnings = _readable(path, loaded) if content is not None else ()
-    return replace(loaded, warnings=warnings, digest=digest_of(content))
+    return replace(loaded, secrets=(*loaded.secrets, *keys), warnings=warnings, digest=digest_of(content))
 
 
 def judge(content: bytes, file: str, around: Surroundings) -> Loaded:
@@ -152,7 +159,7 @@ def judge(content: bytes, file: str, around: Surroundings) -> Loaded:
     shape = _shape(document, [], around.adapters)
 
     root, root_problems = _root(document, shape)
-    found = instances.build(document, around.adapters, shape, around.environ)
+    found = instances.build(document, around.adapters, shape, Sources(environ=around.environ, vault=around.vault))
     problems += [*root_problems, *found.problems, *references.check(document, around.adapters)]
     problems += [
         fault

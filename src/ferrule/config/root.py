@@ -142,6 +142,9 @@ class RuntimeProfile(BaseModel):
         Field(description="Seconds a turn may take, waiting for people not counted."),
     ] = 600.0
     parallel_tools: Annotated[int, Field(ge=1, le=64, description="Calls of one round that run at the same time.")] = 4
+    single_tool_rounds: Annotated[
+        bool, Field(description="Take at most one call from a response; more of them fail the turn before any runs.")
+    ] = False
 
     def limits(self) -> Limits:
         """Say the same in the runtime's own words."""

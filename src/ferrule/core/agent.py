@@ -7,40 +7,43 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import ExitStack
 from contextvars import ContextVar
+from dataclasses import replace
 
 from ..ports.gate import Approver, GateKeeper
 from ..ports.provider import CompletionProvider, Provider
 from ..ports.session import Session
 from ..ports.tool import Tool, ToolSource
-from ..types.codec import clean
-from ..types.errors import FerruleError, LimitReached, NestedSend, UsageError
-from ..types.events import AgentEvent, ErrorInfo, TurnStatus
+from ..types.errors import FerruleError, NestedSend, StoreError
+from ..types.events import AgentEvent, ErrorInfo
 from ..types.log_context import bound
 from ..types.messages import Content, Message
 from ..types.tools import ToolCall, ToolResult
 from ..types.turn import TurnResult
 from .approval import Asking
-from .conversation import Conversation, undisturbed
+from .conversation import Conversation, undisturbed, until_done
 from .dispatch import Dispatcher, Services
+from .endings import Ending, Stopped, ending_of
 from .feed import EventFeed
 from .guard import NoSecrets
 from .hand_call import HandCall
 from .hooks import HookTable
+from .leash import INSIST_S
 from .loop import run_turn
 from .memory_session import MemorySession
 from .options import AgentOptions
+from .output import OutputForm
 from .parts import AgentParts
 from .provider_shapes import as_provider
 from .toolset import Toolbox
-from .turn import Stopped, Turn, limit_of
+from .turn import Turn
 
 log = logging.getLogger(__name__)
 
 NO_GATE = "no gate"
 """The label of a gate that lets everything pass; it stands in every log line of such an agent."""
 
-_inside: ContextVar[frozenset[int]] = ContextVar("ferrule_inside", default=frozenset())
-"""The agents within whose turns the present code runs."""
+_inside: ContextVar[tuple[Turn, ...]] = ContextVar("ferrule_inside", default=())
+"""The turns within which the present code runs, or which started it and may be over."""
 
 
 class Agent:
@@ -73,7 +76,7 @@ class Agent:
         Raises:
             UsageError: a tool or the provider does not have the shape of its port.
         """
-        self._options = options = options or AgentOptions()
+        self._options = options = options or _DEFAULTS
         self._gate = gate
         self._hooks = HookTable()
         self._provider = as_provider(provider)
@@ -83,7 +86,6 @@ class Agent:
         self._busy = asyncio.Lock()
         self._waiting = 0
         self._turn: Turn | None = None
-        self._task: asyncio.Task[object] | None = None
 
     @property
     def session(self) -> Session:
@@ -100,7 +102,7 @@ class Agent:
         twin = object.__new__(Agent)
         twin.__dict__.update(self.__dict__)
         twin._parts = twin._assemble(session)
-        twin._busy, twin._waiting, twin._turn, twin._task = asyncio.Lock(), 0, None, None
+        twin._busy, twin._waiting, twin._turn = asyncio.Lock(), 0, None
         return twin
 
     def use(self, hooks: object) -> None:
@@ -113,26 +115,25 @@ class Agent:
 
     def cancel(self, reason: str = "cancelled") -> bool:
         """Stop the running turn; False when none runs, or when it is ending already. What was done is kept."""
-        turn = self._turn
-        if turn is None or self._task is None or turn.is_settling or turn.cancel_reason is not None:
-            return False
-        turn.cancel_reason = reason
-        self._task.cancel()
-        return True
+        return self._turn is not None and self._turn.leash.cancel(reason)
 
-    async def send(self, content: Content, *, raise_on_error: bool = False) -> TurnResult:
+    async def send(self, content: Content, *, raise_on_error: bool = False, output: type | None = None) -> TurnResult:
         """Send a message and wait for the outcome.
 
         Args:
             content: Text, or parts in order.
             raise_on_error: Raise instead of returning a result that is not completed.
+            output: A dataclass; the answer is given as an instance of it, in the result's `output`. An answer that
+                does not fit is asked for once more; a second one ends the turn as failed, with ``output.invalid``.
 
         Raises:
+            UsageError: `output` is no dataclass, or has no form in JSON.
             NestedSend: called from inside this agent's own turn.
             HookTypeError: a hook returned neither None nor a string.
             FerruleError: only with `raise_on_error`; its code is that of the result's error.
         """
-        result = await self._take_turn(content, None)
+        form = OutputForm(output, self._options.schemas) if output is not None else None
+        result = await self._take_turn(content, None, form)
         if raise_on_error and result.status != "completed":
             error = result.error or ErrorInfo(code=f"turn.{result.status}", message=f"the turn was {result.status}")
             raise FerruleError(error.message, hint=error.hint, code=error.code)
@@ -159,8 +160,7 @@ class Agent:
             task.result()
         finally:
             if not task.done():
-                task.cancel()
-                await asyncio.wait([task])
+                await undisturbed(_ended(task))
 
     async def call(
         self, name: str, arguments: Mapping[str, object], *, on_event: Callable[[AgentEvent], None] | None = None
@@ -171,72 +171,56 @@ class Agent:
             self._label(stack, "")
             return await self._parts.dispatcher.dispatch(call, HandCall(self._parts, on_event))
 
-    async def _take_turn(self, content: Content, listener: Callable[[AgentEvent], None] | None) -> TurnResult:
-        if id(self) in _inside.get():
+    async def _take_turn(
+        self, content: Content, listener: Callable[[AgentEvent], None] | None, form: OutputForm | None = None
+    ) -> TurnResult:
+        if any(turn is self._turn for turn in _inside.get()):
             raise NestedSend("this agent is inside a turn of its own", hint="send to another agent, or after the turn")
         if self._waiting > self._options.limits.queue:
             return await self._refuse_busy(content, listener)
         self._waiting += 1
-        token = _inside.set(_inside.get() | {id(self)})
         try:
             async with self._busy:
-                with ExitStack() as stack:
-                    turn = Turn(self._parts, content, listener=listener)
-                    self._label(stack, turn.turn_id)
-                    self._turn, self._task = turn, asyncio.current_task()
-                    try:
+                turn = self._turn = Turn(self._parts, content, listener=listener, form=form)
+                token = _inside.set((*_inside.get(), turn))
+                try:
+                    with ExitStack() as stack:
+                        self._label(stack, turn.turn_id)
                         return await self._drive(turn)
-                    finally:
-                        self._turn = self._task = None
+                finally:
+                    self._turn = None
+                    _inside.reset(token)
         finally:
             self._waiting -= 1
-            _inside.reset(token)
 
     async def _drive(self, turn: Turn) -> TurnResult:
         """Run a turn and turn every ending into an outcome; only misuse and the task's own cancellation raise."""
-        status: TurnStatus = "completed"
-        error: ErrorInfo | None = None
-        raised: BaseException | None = None
+        fault: BaseException | None = None
+        leash = turn.leash
+        leash.start()
         try:
-            async with asyncio.timeout(self._options.limits.wall_time_s) as deadline:
-                turn.deadline = deadline
-                await run_turn(turn)
-        except Stopped as stop:
-            status, error = stop.status, stop.error
-            if status == "cancelled" and (task := asyncio.current_task()) is not None:
-                task.uncancel()
-        except TimeoutError:
-            late = limit_of(
-                "wall_time", f"the turn took longer than {self._options.limits.wall_time_s} s", "turn_timeout_s"
-            )
-            status, error = "limit", _info(late)
-        except asyncio.CancelledError as stop:
-            status = "cancelled"
-            error = ErrorInfo(code="turn.cancelled", message=turn.cancel_reason or "cancelled")
-            raised = self._own_cancellation(turn, stop)
-        except UsageError as misuse:
-            status, error, raised = "failed", _info(misuse), misuse
-        except LimitReached as limit:
-            status, error = "limit", _info(limit)
-        except FerruleError as failure:
-            status, error = "failed", _info(failure)
+            await run_turn(turn)
+        except (Stopped, FerruleError, asyncio.CancelledError) as ended:
+            fault = ended
         # Providers and hooks are other people's code too: the turn ends as failed, and leaves a valid history.
-        except Exception as fault:
+        except Exception as broken:
             log.exception("the turn broke")
-            text = f"a part of this agent broke: {type(fault).__name__}: {clean(str(fault))}"
-            status, error = "failed", ErrorInfo(code="turn.internal", message=text, hint="`ferrule logs` shows where")
-        turn.is_settling = True
-        result = await undisturbed(turn.settle(status, error))
-        if raised is not None:
-            raise raised
+            fault = broken
+        leash.release()
+        if leash.stop is not None and isinstance(fault, StoreError):
+            turn.tell_unstored(fault)
+        ending = ending_of(leash.stop or fault, is_cancelled=leash.is_cancelled)
+        if turn.settles_at_once and not leash.is_stopped:
+            result = await turn.settle(ending)
+        else:  # a cancellation that is still on its way is taken in here
+            settling = asyncio.ensure_future(turn.settle(ending))
+            await until_done(settling)
+            result = settling.result()
+        raises = ending.raises or (asyncio.CancelledError() if leash.is_cancelled else None)
+        leash.forget()
+        if raises is not None:
+            raise raises
         return result
-
-    def _own_cancellation(self, turn: Turn, stop: BaseException) -> BaseException | None:
-        """Return what to raise: nothing when `cancel` asked for the stop and nobody else did."""
-        task = asyncio.current_task()
-        if turn.cancel_reason is None or task is None:
-            return stop
-        return stop if task.uncancel() else None
 
     async def _refuse_busy(self, content: Content, listener: Callable[[AgentEvent], None] | None) -> TurnResult:
         turn = Turn(self._parts, content, listener=listener)
@@ -245,13 +229,14 @@ class Agent:
             message=f"{self._options.limits.queue} messages wait already",
             hint="wait for an answer before sending more",
         )
-        return await turn.settle("failed", busy)
+        with ExitStack() as stack:
+            self._label(stack, turn.turn_id)
+            return await turn.settle(Ending("failed", busy))
 
     def _assemble(self, session: Session | None) -> AgentParts:
         options = self._options
         principals = tuple(dict.fromkeys((options.principal, *options.approvers)))
         services = Services(
-            hooks=self._hooks,
             asking=Asking(self._approver, options.approval_timeout_s, principals),
             guard=options.guard or NoSecrets(),
             clock=options.clock,
@@ -259,6 +244,9 @@ class Agent:
             result_chars=options.limits.result_chars,
         )
         system = Message(id="system", role="system", text=options.instructions, origin="operator")
+        model = options.model
+        if options.single_tool_rounds and model.parallel_calls is None:
+            model = replace(model, parallel_calls=False)
         held = session if session is not None else MemorySession(options.ids.new("ses"))
         return AgentParts(
             provider=self._provider,
@@ -268,6 +256,7 @@ class Agent:
             hooks=self._hooks,
             conversation=Conversation(held, system if options.instructions else None),
             options=options,
+            model_options=model,
         )
 
     def _label(self, stack: ExitStack, turn_id: str) -> None:
@@ -279,9 +268,14 @@ class Agent:
             stack.enter_context(bound("gate", NO_GATE))
 
 
+_DEFAULTS = AgentOptions()
+
 _MODEL = "model"
 """Providers name their model if they have one; the port does not ask for it."""
 
 
-def _info(error: FerruleError) -> ErrorInfo:
-    return ErrorInfo(code=error.code, message=str(error), hint=error.hint)
+async def _ended(task: asyncio.Task[TurnResult]) -> None:
+    """Cancel a turn that nobody follows any more, until it has ended."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=INSIST_S)

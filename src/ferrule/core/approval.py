@@ -6,13 +6,15 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import orjson
 
 from ..ports.gate import Approver
 from ..types.access import NOBODY, ApprovalAnswer, ApprovalRequest
 from ..types.tools import ToolResult
+from .foreign import Broke, ran
 
 log = logging.getLogger(__name__)
 
@@ -43,20 +45,34 @@ class Asking:
         """Ask, and accept only an answer of somebody who may give it."""
         if self.approver is None:
             return NOBODY
-        try:
-            async with asyncio.timeout(self.timeout_s):
-                answer = await self.approver.approve(request)
-        except TimeoutError:
+        answer: object = None
+        deadline = asyncio.timeout(self.timeout_s)
+        with suppress(TimeoutError):
+            async with deadline:
+                answer = await ran(self.approver.approve, request)
+        if deadline.expired():  # also when the surface held on to the question and answers late
             return TIMED_OUT
-        # A surface that breaks has asked nobody; what broke it is logged, and the call does not run.
-        except Exception:
-            log.exception("the approver failed")
+        if not isinstance(answer, ApprovalAnswer):
+            # A surface that breaks has asked nobody; the call does not run.
+            error = answer.error if isinstance(answer, Broke) else None
+            log.error("the approver failed: it gave %s", answer, exc_info=error)
             return NOBODY
-        if answer.answer != "deny" and (answer.source != "person" or answer.by not in self.principals):
-            return ApprovalAnswer(answer="deny", by=answer.by, note=f"{answer.by or 'somebody'} may not answer this")
+        if answer.source == "person" and answer.by not in self.principals:
+            return replace(answer, answer="deny")
+        if answer.answer != "deny" and answer.source != "person":
+            return NOBODY
         if answer.answer == "always" and not request.pattern:
             return ApprovalAnswer(answer="allow", by=answer.by)
         return answer
+
+    def may_answer(self, answer: ApprovalAnswer) -> bool:
+        """Tell whether an answer, if a person gave it, is of one who may give it."""
+        return answer.source != "person" or answer.by in self.principals
+
+    def who(self, answer: ApprovalAnswer) -> str:
+        """Say that somebody answered who may not, and who may."""
+        by = repr(answer.by) if answer.by else "somebody unnamed"
+        return f"{by} may not answer this; {' or '.join(self.principals)} may"
 
 
 def refusal(answer: ApprovalAnswer, reason: str) -> ToolResult:

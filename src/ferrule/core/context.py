@@ -7,6 +7,7 @@ from ..ports.memory import MemoryStore
 from ..types.errors import PolicyDenied
 from ..types.events import Head
 from ..types.tools import ToolCall
+from .results import copied
 
 
 class ToolCallContext:
@@ -17,13 +18,15 @@ class ToolCallContext:
         arguments: The arguments that will be judged and used. A `tool_call`
             hook rewrites a call by changing them; that is recorded.
         state: Room for hooks to keep what they need until `tool_result`.
+        is_shown: Whether people have been told of the call.
     """
 
-    __slots__ = ("_handles", "_head", "_pump", "arguments", "call", "state")
+    __slots__ = ("_handles", "_head", "_pump", "arguments", "call", "is_shown", "state")
 
     def __init__(self, call: ToolCall, *, head: Head, handles: Handles, pump: Pump) -> None:
         self.call = call
-        self.arguments: dict[str, object] = dict(call.arguments)
+        self.arguments: dict[str, object] = {key: copied(value) for key, value in call.arguments.items()}
+        self.is_shown = False
         self.state: dict[str, object] = {}
         self._head = head
         self._handles = handles

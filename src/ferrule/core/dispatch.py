@@ -19,17 +19,18 @@ from typing import Any, Literal, Protocol
 from ..ports.clock import Clock, Ids
 from ..ports.gate import GateKeeper
 from ..ports.guard import Guard
-from ..types.access import Access, AccessRequest, Allow, ApprovalRequest, Ask, Decision, Deny
+from ..types.access import NOBODY, Access, AccessRequest, Allow, ApprovalRequest, Ask, Decision, Deny
 from ..types.codec import clean
-from ..types.errors import FerruleError, PolicyDenied, ToolError, UsageError
-from ..types.events import ApprovalAnswered, ApprovalAsked, Head, ToolFinished, ToolStarted
+from ..types.errors import FerruleError, HookTypeError, NestedSend, PolicyDenied, ToolError, UsageError
+from ..types.events import ApprovalAnswered, ApprovalAsked, Head, Notice, ToolFinished, ToolStarted
 from ..types.log_context import bound
 from ..types.tools import ToolCall, ToolResult
 from .approval import Asking, digest_of, refusal
 from .context import ToolCallContext
-from .hooks import FinishedCall, HookTable, UnknownTool
+from .foreign import Broke, called, ran
+from .hooks import FinishedCall, HookSet, UnknownTool
 from .pump import GuardedPump
-from .results import bounded, guarded_value
+from .results import CANCELLED, bounded, copied, guarded_value
 from .toolset import BoundTool, ToolSet
 
 log = logging.getLogger(__name__)
@@ -48,7 +49,17 @@ class Surroundings(Protocol):
         """The tools of this round."""
         ...
 
-    def emit(self, kind: type[Any], **fields: object) -> None:
+    @property
+    def hooks(self) -> HookSet:
+        """The hooks of this turn."""
+        ...
+
+    @property
+    def listens(self) -> bool:
+        """Whether anybody sees events."""
+        ...
+
+    def emit(self, kind: type[Any], /, **fields: object) -> None:
         """Send an event, if anybody listens."""
         ...
 
@@ -73,7 +84,6 @@ class Surroundings(Protocol):
 class Services:
     """What a dispatcher works with, beside the gate."""
 
-    hooks: HookTable
     asking: Asking
     guard: Guard
     clock: Clock
@@ -83,9 +93,10 @@ class Services:
 
 @dataclass(frozen=True, slots=True)
 class _Cleared:
-    """A call that may run."""
+    """A call that may run, as it was judged; `call` has the final arguments, which nobody else holds."""
 
     tool: BoundTool
+    call: ToolCall
     converted: Any
     accesses: tuple[Access, ...]
 
@@ -102,14 +113,26 @@ class Dispatcher:
         began = self._with.clock.monotonic()
         pump = GuardedPump(self._with.guard, turn.emit, call.id)
         context = ToolCallContext(call, head=turn.head, handles=self._gate.handles, pump=pump)
-        with bound("tool", call.id):
-            cleared = await self._clear(context, turn)
-            result = cleared if isinstance(cleared, ToolResult) else await self._execute(cleared, context, turn)
-            pump.flush()
-            result = await self._finish(result, context)
+        try:
+            with bound("tool", call.id):
+                cleared = await self._clear(context, turn)
+                result = cleared if isinstance(cleared, ToolResult) else await self._execute(cleared, context, turn)
+                pump.flush()
+                result = await self._finish(result, context, turn)
+        # A call that people were told of is also told to have ended; what stopped it goes on.
+        except BaseException:
+            if context.is_shown:
+                self._ended(turn, call.id, CANCELLED, began)
+            raise
+        self._ended(turn, call.id, result, began)
+        return result
+
+    def _ended(self, turn: Surroundings, call_id: str, result: ToolResult, began: float) -> None:
+        if not turn.listens:
+            return
         turn.emit(
             ToolFinished,
-            call_id=call.id,
+            call_id=call_id,
             is_error=result.is_error,
             code=result.code,
             duration_ms=int((self._with.clock.monotonic() - began) * 1000),
@@ -118,12 +141,11 @@ class Dispatcher:
             origin=result.origin,
             trusted=result.trusted,
         )
-        return result
 
     async def _clear(self, context: ToolCallContext, turn: Surroundings) -> _Cleared | ToolResult:
-        reason = await self._with.hooks.ask("tool_call", context)
-        if reason is not None:
-            return self._refused(turn, context, "hook", ToolResult.failed("hook.denied", reason))
+        denial = await self._asked_hooks(context, turn)
+        if denial is not None:
+            return self._refused(turn, context, "hook", denial)
         tool = turn.tools.tools.get(context.name)
         if tool is None:
             return self._refused(turn, context, "tool.unknown", await self._unknown(context, turn))
@@ -132,32 +154,24 @@ class Dispatcher:
             return self._refused(turn, context, "tool.arguments", ToolResult.failed("tool.arguments", text))
         return await self._judge(context, tool, turn)
 
+    async def _asked_hooks(self, context: ToolCallContext, turn: Surroundings) -> ToolResult | None:
+        """Let hooks deny or rewrite; one that breaks has judged nothing, so the call does not run."""
+        try:
+            reason = await turn.hooks.ask("tool_call", context)
+        except (HookTypeError, NestedSend):
+            raise
+        except FerruleError as error:
+            return ToolResult.failed(error.code, f"Not done: {_told(error)}")
+        return None if reason is None else ToolResult.failed("hook.denied", reason)
+
     async def _judge(self, context: ToolCallContext, tool: BoundTool, turn: Surroundings) -> _Cleared | ToolResult:
-        shown = False
         while True:
-            try:
-                faults = tool.faults(context.arguments)
-            except UsageError as error:
-                result = ToolResult.failed("tool.schema", f"{context.name} cannot be called: {error}")
-                return result if shown else self._refused(turn, context, "tool.schema", result)
-            if faults:
-                text = f"The arguments of {context.name} do not fit its schema: " + "; ".join(faults)
-                result = ToolResult.failed("tool.arguments", text)
-                return result if shown else self._refused(turn, context, "tool.arguments", result)
-            try:
-                converted = tool.convert(context.arguments)
-                request = AccessRequest(
-                    tool=context.name, accesses=tool.accesses(converted), arguments=context.arguments
-                )
-            # Effects that a tool cannot tell cannot be judged, whatever went wrong in its code.
-            except Exception as error:
-                result = self._broken(context, error)
-                return result if shown else self._refused(turn, context, "tool.failed", result)
-            decision = self._gate.decide(request)
-            if not shown:
+            prepared = self._prepared(context, tool)
+            if isinstance(prepared, ToolResult):
+                return self._refused(turn, context, prepared.code, prepared)
+            cleared, decision = prepared
+            if not context.is_shown:
                 self._started(turn, context, _word(decision), decision.rule)
-                shown = True
-            cleared = _Cleared(tool, converted, request.accesses)
             if isinstance(decision, Allow):
                 return cleared
             if isinstance(decision, Deny):
@@ -166,6 +180,22 @@ class Dispatcher:
             verdict = await self._ask(context, cleared, decision, turn)
             if verdict is not None:
                 return verdict
+
+    def _prepared(self, context: ToolCallContext, tool: BoundTool) -> tuple[_Cleared, Decision] | ToolResult:
+        """Check the present arguments and have them judged."""
+        final = {key: copied(value) for key, value in context.arguments.items()}
+        try:
+            faults = tool.faults(final)
+        except UsageError as error:
+            return ToolResult.failed("tool.schema", f"{context.name} cannot be called: {error}")
+        if faults:
+            text = f"The arguments of {context.name} do not fit its schema: " + "; ".join(faults)
+            return ToolResult.failed("tool.arguments", text)
+        cleared = called(_cleared, context.call, tool, final)
+        if isinstance(cleared, Broke):  # effects that a tool cannot tell cannot be judged
+            return self._broken(context, cleared)
+        assert isinstance(cleared, _Cleared)
+        return cleared, self._gate.decide(AccessRequest(tool=context.name, accesses=cleared.accesses, arguments=final))
 
     async def _ask(
         self, context: ToolCallContext, cleared: _Cleared, decision: Ask, turn: Surroundings
@@ -182,14 +212,29 @@ class Dispatcher:
             principals=request.principals,
             expires_ms=request.expires_ms,
         )
-        with turn.waiting():
-            answer = await self._with.asking.ask(request)
-        turn.emit(ApprovalAnswered, approval_id=request.id, answer=answer.answer, by=answer.by, source=answer.source)
+        answer = NOBODY
+        try:
+            with turn.waiting():
+                answer = await self._with.asking.ask(request)
+        finally:  # a question that is taken back because the turn is stopped was answered by nobody
+            turn.emit(
+                ApprovalAnswered,
+                approval_id=request.id,
+                answer=answer.answer,
+                by=answer.by,
+                source=answer.source,
+                arguments=guarded_value(self._with.guard, answer.arguments or {}) if answer.answer == "edit" else None,
+            )
+        if not self._with.asking.may_answer(answer):
+            told = self._with.asking.who(answer)
+            turn.emit(Notice, code="approval.not_entitled", text=told)
+            turn.denied("approval.not_entitled")
+            return ToolResult.failed("approval.not_entitled", f"Not done: {told}.")
         if answer.answer == "deny":
             turn.denied(f"approval.{answer.source}")
             return refusal(answer, decision.reason)
         if answer.answer == "edit":
-            context.arguments = dict(answer.arguments or {})
+            context.arguments = {key: copied(value) for key, value in (answer.arguments or {}).items()}
             return None
         if digest_of(context.name, context.arguments, self._gate.revision) != request.digest:
             turn.denied("approval.stale")
@@ -203,20 +248,19 @@ class Dispatcher:
     async def _question(self, context: ToolCallContext, cleared: _Cleared, decision: Ask) -> ApprovalRequest:
         preview = ""
         if cleared.tool.previewing is not None:
-            try:
-                preview = await cleared.tool.previewing.preview(cleared.converted, context)
-            except (FerruleError, OSError) as error:
-                preview = f"(no preview: {clean(str(error))})"
+            shown = await ran(cleared.tool.previewing.preview, cleared.converted, context)
+            preview = f"(no preview: {clean(str(shown.error))})" if isinstance(shown, Broke) else clean(str(shown))
         services = self._with
+        pattern = decision.pattern
         return ApprovalRequest(
             id=services.ids.new("apr"),
             call_id=context.call_id,
             tool=context.name,
             arguments=guarded_value(services.guard, context.arguments),
-            reason=decision.reason,
+            reason=services.guard.clean(decision.reason),
             digest=digest_of(context.name, context.arguments, self._gate.revision),
             preview=services.guard.clean(preview),
-            pattern=decision.pattern,
+            pattern=pattern if services.guard.clean(pattern) == pattern else "",  # what is hidden cannot be agreed to
             principals=services.asking.principals,
             expires_ms=services.clock.now_ms() + int(services.asking.timeout_s * 1000),
         )
@@ -225,54 +269,69 @@ class Dispatcher:
         if (over := turn.reserve_call()) is not None:
             return over
         if any(access.action != "files.read" for access in cleared.accesses):
-            await turn.intend(context.call)
-        try:
-            result: object = await cleared.tool.tool.execute(cleared.converted, context)
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
-                raise
-            return ToolResult.failed(
-                "tool.cancelled", f"{context.name} gave up: something it waited for was cancelled."
-            )
-        except PolicyDenied as error:
-            turn.denied(error.code)
-            return ToolResult.failed(error.code, _told(error))
-        except ToolError as error:
-            return ToolResult.failed(error.code, _told(error))
-        # A tool is somebody else's code: whatever it raises is an answer to the model, not the end of the turn.
-        except Exception as error:
-            return self._broken(context, error)
-        if isinstance(result, str):
-            return ToolResult.text(result)
+            await turn.intend(cleared.call)
+        result = await ran(cleared.tool.tool.execute, cleared.converted, context)
         if isinstance(result, ToolResult):
             return result
+        if isinstance(result, str):
+            return ToolResult.text(result)
+        if isinstance(result, Broke):
+            return self._raised(context, result, turn)
         kind = type(result).__name__
         return ToolResult.failed(
             "tool.result", f"{context.name} gave back a {kind}, which is neither text nor a result."
         )
 
-    def _broken(self, context: ToolCallContext, error: Exception) -> ToolResult:
-        log.error("tool %s failed", context.name, exc_info=error)
-        return ToolResult.failed("tool.failed", f"{context.name} failed: {type(error).__name__}: {error}")
+    def _raised(self, context: ToolCallContext, broke: Broke, turn: Surroundings) -> ToolResult:
+        """Turn what a tool raised into an answer to the model; it does not end the turn."""
+        error = broke.error
+        if isinstance(error, asyncio.CancelledError):
+            return ToolResult.failed(
+                "tool.cancelled", f"{context.name} gave up: something it waited for was cancelled."
+            )
+        if isinstance(error, PolicyDenied):
+            turn.denied(error.code)
+        if isinstance(error, PolicyDenied | ToolError):
+            return ToolResult.failed(error.code, _told(error))
+        return self._broken(context, broke)
 
-    async def _finish(self, result: ToolResult, context: ToolCallContext) -> ToolResult:
+    def _broken(self, context: ToolCallContext, broke: Broke) -> ToolResult:
+        log.error("tool %s failed", context.name, exc_info=broke.error)
+        return ToolResult.failed("tool.failed", f"{context.name} failed: {broke.told}")
+
+    async def _finish(self, result: ToolResult, context: ToolCallContext, turn: Surroundings) -> ToolResult:
         guard = self._with.guard
-        result = replace(result, content=guard.clean(clean(result.content)))
-        replaced = await self._with.hooks.ask("tool_result", FinishedCall(context, result))
+        shown = guard.clean(clean(result.content))
+        if shown is not result.content:
+            result = replace(result, content=shown)
+        try:
+            replaced = await turn.hooks.ask("tool_result", FinishedCall(context, result))
+        except (HookTypeError, NestedSend):
+            raise
+        except FerruleError as error:  # what a hook was to look at is not shown unseen
+            text = f"{context.name} has ended, but its result is withheld: {guard.clean(_told(error))}"
+            return ToolResult.failed(error.code, text)
         if replaced is not None:
             result = replace(result, content=guard.clean(clean(replaced)))
         return bounded(result, self._with.result_chars)
 
     async def _unknown(self, context: ToolCallContext, turn: Surroundings) -> ToolResult:
         names = tuple(turn.tools.tools)
-        told = await self._with.hooks.ask("unknown_tool", UnknownTool(context.call, names))
+        told = None
+        try:
+            told = await turn.hooks.ask("unknown_tool", UnknownTool(context.call, names, turn.head.agent))
+        except (HookTypeError, NestedSend):
+            raise
+        except FerruleError as error:
+            log.error("no hook answered for %s: %s", context.name, error)
         if told is None:
             near = difflib.get_close_matches(context.name, names, 3, 0.4) or names[:8]
             told = f"There is no tool {context.name!r}. Available: {', '.join(near) or 'none'}."
         return ToolResult.failed("tool.unknown", told)
 
     def _refused(self, turn: Surroundings, context: ToolCallContext, rule: str, result: ToolResult) -> ToolResult:
+        if context.is_shown:
+            return result
         self._started(turn, context, "deny", rule)
         if rule == "hook":
             turn.denied(rule)
@@ -281,10 +340,22 @@ class Dispatcher:
     def _started(
         self, turn: Surroundings, context: ToolCallContext, decision: Literal["allow", "ask", "deny"], rule: str
     ) -> None:
+        context.is_shown = True
+        if not turn.listens:
+            return
         arguments: Mapping[str, object] = guarded_value(self._with.guard, context.arguments)
         turn.emit(
             ToolStarted, call_id=context.call_id, name=context.name, arguments=arguments, decision=decision, rule=rule
         )
+
+
+def _cleared(call: ToolCall, tool: BoundTool, final: dict[str, object]) -> _Cleared:
+    """Make the tool's own arguments, and list its effects; the tool's code may raise anything."""
+    converted = tool.convert(final)
+    accesses = tool.accesses(converted)
+    if final != call.arguments:
+        call = replace(call, arguments=final, raw="")
+    return _Cleared(tool, call, converted, accesses)
 
 
 def _word(decision: Decision) -> Literal["allow", "ask", "deny"]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..types.events import AgentEvent, Head
 from ..types.tools import ToolCall, ToolResult
+from .hooks import HookSet
 from .parts import AgentParts
 from .toolset import ToolSet
 
@@ -21,15 +22,21 @@ class HandCall:
         self._listener = listener
         self._seq = 0
         self.head = Head(session_id=parts.conversation.session.id, turn_id=options.ids.new("trn"), agent=options.name)
+        self.hooks: HookSet = parts.hooks.current
         self.tools: ToolSet = parts.toolbox.refresh()
 
-    def emit(self, kind: type[Any], **fields: object) -> None:
+    @property
+    def listens(self) -> bool:
+        """Whether anybody sees events."""
+        return self._listener is not None or bool(self.hooks.events)
+
+    def emit(self, kind: type[Any], /, **fields: object) -> None:
         """Send an event, if anybody listens."""
         self._seq += 1
         event = kind(head=self.head, seq=self._seq, at_ms=self._parts.options.clock.now_ms(), **fields)
         if self._listener is not None:
             self._listener(event)
-        self._parts.hooks.event(event)
+        self.hooks.event(event)
 
     def waiting(self) -> AbstractContextManager[None]:
         """A person's own call has no clock to stop."""

@@ -11,19 +11,26 @@ tool_call            denies this call; the string is its result
 unknown_tool         is the result of the call
 tool_result          replaces the result's text
 inner_loop_end, inner_loops_end, after_send   cannot veto: the value is ignored
+
+A hook that raises ends the turn at the first three steps, fails the call at
+the next three, and is only logged at the last three, which always run. A turn
+sees the hooks that were there when it began.
 """
 
 from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Any, Literal, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
-from ..types.errors import HookTypeError
+from ..types.errors import FerruleError, HookTypeError
 from ..types.events import AgentEvent
+from ..types.messages import Message
 from ..types.tools import ToolCall, ToolResult
 from ..types.usage import Usage
+from .foreign import Broke, called, ran
 
 log = logging.getLogger(__name__)
 
@@ -52,11 +59,18 @@ STEPS: tuple[Step, ...] = (
 )
 
 Hook = Callable[..., Awaitable[object] | object]
-T = TypeVar("T")
 
 
 class SendContext(Protocol):
-    """What the turn's hooks see; the same object through the whole turn."""
+    """What the turn's hooks see; the same object through the whole turn.
+
+    Attributes:
+        turn_id: The turn's id.
+        content: What was sent, whole.
+        rounds: Model requests made.
+        usage: Tokens and money so far.
+        state: Room for hooks, for the length of the turn.
+    """
 
     turn_id: str
     content: object
@@ -64,15 +78,31 @@ class SendContext(Protocol):
     usage: Usage
     state: dict[str, object]
 
+    @property
+    def agent(self) -> str:
+        """Alias of the agent."""
+        ...
+
+    @property
+    def session_id(self) -> str:
+        """The session of the turn."""
+        ...
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The conversation as it is now; read-only."""
+        ...
+
 
 class UnknownTool:
-    """What `unknown_tool` sees: the call, and the names that the agent may use."""
+    """What `unknown_tool` sees: the call, the names that the agent may use, and its alias."""
 
-    __slots__ = ("call", "names")
+    __slots__ = ("agent", "call", "names")
 
-    def __init__(self, call: ToolCall, names: tuple[str, ...]) -> None:
+    def __init__(self, call: ToolCall, names: tuple[str, ...], agent: str = "") -> None:
         self.call = call
         self.names = names
+        self.agent = agent
 
 
 class FinishedCall:
@@ -85,44 +115,22 @@ class FinishedCall:
         self.result = result
 
 
-class HookTable:
-    """The hooks of one agent by step; an absent hook costs one dictionary lookup."""
+@dataclass(frozen=True, slots=True)
+class HookSet:
+    """The hooks of one turn by step; an absent hook costs one dictionary lookup."""
 
-    def __init__(self) -> None:
-        self._steps: dict[Step, list[Hook]] = {}
-        self._events: list[Callable[[AgentEvent], object]] = []
-        self._observers: list[Callable[[str, object], object]] = []
+    steps: Mapping[Step, tuple[Hook, ...]] = field(default_factory=dict)
+    events: tuple[Callable[[AgentEvent], object], ...] = ()
+    observers: tuple[Callable[[str, object], object], ...] = ()
 
     @property
-    def wants_events(self) -> bool:
-        """Whether anyone observes the event stream."""
-        return bool(self._events)
-
-    def add(self, hooks: object) -> None:
-        """Take every hook method that `hooks` has.
-
-        Raises:
-            HookTypeError: it has none, which is surely a mistake.
-        """
-        found = False
-        for step in STEPS:
-            if (method := _method(hooks, step)) is not None:
-                self._steps.setdefault(step, []).append(method)
-                found = True
-        if (method := _method(hooks, "event")) is not None:
-            self._events.append(method)
-            found = True
-        if (method := _method(hooks, "step")) is not None:
-            self._observers.append(method)
-            found = True
-        if not found:
-            raise HookTypeError(
-                f"{type(hooks).__name__} has no hook method", hint=f"hooks are: {', '.join(STEPS)}, event"
-            )
+    def watch_ends(self) -> bool:
+        """Whether a hook runs when a turn ends."""
+        return "inner_loops_end" in self.steps or "after_send" in self.steps
 
     def event(self, event: AgentEvent) -> None:
         """Show an event to the observers; what they raise is logged, never passed on."""
-        for observer in self._events:
+        for observer in self.events:
             _observe(observer, event)
 
     async def ask(self, step: Step, context: object) -> str | None:
@@ -130,45 +138,81 @@ class HookTable:
 
         Raises:
             HookTypeError: a hook returned neither None nor a string.
+            FerruleError: a hook raised it; or it raised something else, with the code ``hook.failed``.
         """
-        for observer in self._observers:
+        for observer in self.observers:
             _observe(observer, step.replace("_", "-"), context)
-        for hook in self._steps.get(step, ()):
-            answer = await _call(hook, context)
+        for hook in self.steps.get(step, ()):
+            answer = await ran(hook, context)
             if answer is None:
                 continue
-            if not isinstance(answer, str):
-                name = f"{hook.__qualname__}" if inspect.ismethod(hook) else repr(hook)
-                raise HookTypeError(f"{name} returned {type(answer).__name__}", hint="return None to pass, or a string")
-            return answer
+            if isinstance(answer, str):
+                return answer
+            if isinstance(answer, Broke):
+                raise _failure(hook, answer)
+            raise HookTypeError(
+                f"{_name(hook)} returned {type(answer).__name__}", hint="return None to pass, or a string"
+            )
         return None
 
     async def tell(self, step: Step, context: object) -> None:
         """Run all hooks of a step that cannot veto; what they return or raise is logged."""
-        for observer in self._observers:
+        for observer in self.observers:
             _observe(observer, step.replace("_", "-"), context)
-        for hook in self._steps.get(step, ()):
-            try:
-                answer = await _call(hook, context)
-            # The turn is over: whatever a guest does now must not change its outcome.
-            except Exception:
-                log.exception("hook %s failed", step)
-                continue
-            if answer is not None:
-                log.warning("hook %s returned a value, which this step ignores", step)
+        for hook in self.steps.get(step, ()):
+            answer = await ran(hook, context)
+            if isinstance(answer, Broke):
+                log.error("hook %s of %s failed", _name(hook), step, exc_info=answer.error)
+            elif answer is not None:
+                log.warning("hook %s returned a value, which %s ignores", _name(hook), step)
 
 
-async def _call(hook: Hook, context: object) -> object:
-    answer = hook(context)
-    return await answer if inspect.isawaitable(answer) else answer
+class HookTable:
+    """The hooks of one agent; `current` is what the next turn sees."""
+
+    def __init__(self) -> None:
+        self.current = HookSet()
+
+    def add(self, hooks: object) -> None:
+        """Take every hook method that `hooks` has.
+
+        Raises:
+            HookTypeError: it has none, which is surely a mistake; or an observer is a coroutine, which nobody awaits.
+        """
+        found = {step: method for step in STEPS if (method := _method(hooks, step)) is not None}
+        event, step = _method(hooks, "event"), _method(hooks, "step")
+        if not found and event is None and step is None:
+            raise HookTypeError(
+                f"{type(hooks).__name__} has no hook method", hint=f"hooks are: {', '.join(STEPS)}, event, step"
+            )
+        for observer in (event, step):
+            if observer is not None and inspect.iscoroutinefunction(observer):
+                raise HookTypeError(f"{_name(observer)} is a coroutine", hint="observers are plain functions")
+        now = self.current
+        self.current = HookSet(
+            {**now.steps, **{name: (*now.steps.get(name, ()), method) for name, method in found.items()}},
+            now.events if event is None else (*now.events, event),
+            now.observers if step is None else (*now.observers, step),
+        )
+
+
+def _failure(hook: Hook, broke: Broke) -> FerruleError:
+    if isinstance(broke.error, FerruleError):
+        return broke.error
+    log.error("hook %s failed", _name(hook), exc_info=broke.error)
+    return FerruleError(
+        f"the hook {_name(hook)} broke: {broke.told}", code="hook.failed", hint="`ferrule logs` shows where"
+    )
 
 
 def _observe(observer: Callable[..., object], *arguments: object) -> None:
-    try:
-        observer(*arguments)
-    # An observer is somebody else's code that only looks: it may not stop the turn.
-    except Exception:
-        log.exception("an observer failed")
+    answer = called(observer, *arguments)
+    if isinstance(answer, Broke):
+        log.error("an observer failed", exc_info=answer.error)
+
+
+def _name(hook: Hook) -> str:
+    return hook.__qualname__ if inspect.ismethod(hook) or inspect.isfunction(hook) else repr(hook)
 
 
 def _method(hooks: object, name: str) -> Callable[..., Any] | None:

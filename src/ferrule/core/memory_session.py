@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from ..types.messages import Message
 from ..types.tools import ToolCall
+from ..types.unstoppable import settled
 
 
 class MemorySession:
@@ -25,13 +26,14 @@ class MemorySession:
         """Nothing survives a crash, so nothing is ever in doubt."""
         return ()
 
-    async def append(self, messages: Sequence[Message]) -> None:
+    def append(self, messages: Sequence[Message]) -> Awaitable[None]:
         """Add messages."""
         self._messages.extend(messages)
+        return settled()
 
-    async def intend(self, messages: Sequence[Message], calls: Sequence[ToolCall]) -> None:
+    def intend(self, messages: Sequence[Message], calls: Sequence[ToolCall]) -> Awaitable[None]:
         """Add messages; intents are of no use without a disk."""
-        self._messages.extend(messages)
+        return self.append(messages)
 
     async def close(self) -> None:
         """Do nothing: there is nothing to let go of."""

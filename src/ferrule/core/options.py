@@ -13,6 +13,9 @@ from ..types.provenance import Origin
 from .schema_check import JsonSchemaCompiler
 from .system_clock import RandomIds, SystemClock
 
+# One of each for all agents: thousands of them are made, and those with the same tools share what is made of these.
+_CLOCK, _IDS, _COMPILER = SystemClock(), RandomIds(), JsonSchemaCompiler()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentOptions:
@@ -28,6 +31,7 @@ class AgentOptions:
         principal: Who speaks, by stable id.
         origin: Where the messages come from.
         approvers: Principals who may answer an approval, beside `principal`.
+        single_tool_rounds: Take at most one call from a response; more of them fail the turn before any runs.
         approval_timeout_s: Seconds until a question lapses and counts as a denial.
         attempts: How often a request is made when the vendor fails in a way that may pass.
         guard: Masks configured secrets; None masks nothing.
@@ -42,9 +46,10 @@ class AgentOptions:
     principal: str = "operator"
     origin: Origin = "user"
     approvers: tuple[str, ...] = ("operator",)
+    single_tool_rounds: bool = False
     approval_timeout_s: float = 300.0
     attempts: int = 3
     guard: Guard | None = None
-    clock: Clock = field(default_factory=SystemClock)
-    ids: Ids = field(default_factory=RandomIds)
-    schemas: SchemaCompiler = field(default_factory=JsonSchemaCompiler)
+    clock: Clock = _CLOCK
+    ids: Ids = _IDS
+    schemas: SchemaCompiler = _COMPILER

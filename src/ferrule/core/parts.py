@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ports.provider import Provider
+from ..types.completion import ModelOptions
 from .conversation import Conversation
 from .dispatch import Dispatcher
 from .hooks import HookTable
@@ -23,3 +24,4 @@ class AgentParts:
     hooks: HookTable
     conversation: Conversation
     options: AgentOptions
+    model_options: ModelOptions

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator
+from typing import cast
+from weakref import WeakSet
 
 from ..ports.provider import CompletionProvider, Provider
 from ..types.completion import (
@@ -39,14 +41,19 @@ class WholeAnswers:
         yield Finished(reason=completion.reason, model=completion.model)
 
 
+_known: WeakSet[type] = WeakSet()
+"""Classes of which an object was a provider."""
+
+
 def as_provider(part: object) -> Provider:
     """Return `part` as a provider.
 
     Raises:
         UsageError: it has neither `stream` nor `complete`.
     """
-    if isinstance(part, Provider):
-        return part
+    if type(part) in _known or isinstance(part, Provider):  # the check of a protocol walks all its members
+        _known.add(type(part))
+        return cast(Provider, part)
     if isinstance(part, CompletionProvider):
         return WholeAnswers(part)
     raise UsageError(f"{part!r} is no provider", hint="a provider has `name` and `stream`, or `name` and `complete`")

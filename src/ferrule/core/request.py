@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,20 +11,23 @@ from ..ports.guard import StreamGuard
 from ..types.completion import (
     CallReady,
     Finished,
+    ModelOptions,
+    ProviderEvent,
     ReasoningChunk,
     Request,
     StopReason,
     TextChunk,
     UsageReported,
 )
-from ..types.errors import EmptyAnswer, ProviderError, RateLimited, StreamBroken
-from ..types.events import Notice, ReasoningDelta, TextDelta
+from ..types.errors import ContextOverflow, EmptyAnswer, ProviderError, RateLimited, StreamBroken
+from ..types.events import Notice, ReasoningDelta, Rollover, TextDelta
 from ..types.log_context import bound
 from ..types.tools import ToolCall
 from ..types.usage import Usage
 from .guard import NoSecrets
 from .parts import AgentParts
 from .toolset import ToolSet
+from .trim import share_of, size_of, size_of_tools, too_long
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +67,12 @@ class AskingTurn(Protocol):
         """Whether anybody sees text as it comes."""
         ...
 
-    def emit(self, kind: type[Any], **fields: object) -> None:
+    @property
+    def model_options(self) -> ModelOptions:
+        """Parameters of the next request."""
+        ...
+
+    def emit(self, kind: type[Any], /, **fields: object) -> None:
         """Send an event, if anybody listens."""
         ...
 
@@ -86,7 +95,7 @@ async def ask_model(turn: AskingTurn) -> Asked:
     Raises:
         ProviderError: it did not answer, or in a way that asking again cannot mend.
     """
-    options, attempt = turn.parts.options, 0
+    options, attempt, is_trimmed = turn.parts.options, 0, False
     while True:
         attempt += 1
         request_id = options.ids.new("req")
@@ -94,13 +103,40 @@ async def ask_model(turn: AskingTurn) -> Asked:
             with bound("request", request_id):
                 turn.asking(request_id, attempt)
                 return await _ask_once(turn, request_id)
+        except ContextOverflow as error:
+            _trim(turn, error, is_trimmed=is_trimmed)
+            is_trimmed = True
         except ProviderError as error:
             delay = _delay(error, attempt)
             if not error.retryable or attempt >= options.attempts or delay > LONGEST_WAIT_S:
                 raise
             log.warning("request %s failed, asking again in %.1f s: %s", request_id, delay, error)
-            turn.emit(Notice, code="provider.retry", text=f"{error}; asking again in {delay:.0f} s")
+            guard = options.guard or NoSecrets()
+            text = guard.clean(f"{error}; asking again in {delay:.0f} s")
+            turn.emit(Notice, code="provider.retry", text=text)
             await options.clock.sleep(delay)
+
+
+def _trim(turn: AskingTurn, error: ContextOverflow, *, is_trimmed: bool) -> None:
+    """Leave out older turns, once; the same request is never made twice.
+
+    Raises:
+        ContextOverflow: there is nothing more to leave out; names sizes and the fix.
+    """
+    conversation, specs = turn.parts.conversation, turn.tools.specs
+    instructions = size_of(() if conversation.system is None else (conversation.system,))
+    trimmed = None
+    if not is_trimmed:
+        trimmed = conversation.trim(instructions + size_of_tools(specs), share_of(str(error)))
+    if trimmed is None:
+        history = [message for message in conversation.outgoing() if message.role != "system"]
+        text, hint = too_long(instructions, specs, history)
+        raise ContextOverflow(f"{text}. The vendor says: {error}", hint=hint) from error
+    before, after = trimmed
+    log.warning("the request was too long, %d of %d messages are left out: %s", before - after, before, error)
+    text = f"the conversation is too long for the model: the oldest {before - after} messages are no longer sent"
+    turn.emit(Rollover, kind="trim", messages_before=before, messages_after=after, document_id=None)
+    turn.emit(Notice, code="context.trimmed", text=text)
 
 
 def _delay(error: ProviderError, attempt: int) -> float:
@@ -115,11 +151,21 @@ async def _ask_once(turn: AskingTurn, request_id: str) -> Asked:
         id=request_id,
         messages=parts.conversation.outgoing(),
         tools=tools.specs,
-        options=parts.options.model,
+        options=turn.model_options,
         deltas=turn.listens,
     )
     answer = _Answer(turn, request_id)
-    async for event in parts.provider.stream(request):
+    events = parts.provider.stream(request)
+    try:
+        return await _read(events, answer, turn)
+    finally:
+        # A generator that is only dropped is closed later, by a task of the event loop.
+        if isinstance(events, AsyncGenerator):
+            await events.aclose()
+
+
+async def _read(events: AsyncIterator[ProviderEvent], answer: _Answer, turn: AskingTurn) -> Asked:
+    async for event in events:
         if isinstance(event, TextChunk):
             answer.text(event.text)
         elif isinstance(event, ReasoningChunk):
@@ -127,10 +173,10 @@ async def _ask_once(turn: AskingTurn, request_id: str) -> Asked:
         elif isinstance(event, CallReady):
             answer.calls.append(event.call)
         elif isinstance(event, UsageReported):
-            turn.book(request_id, event.usage)
+            turn.book(answer.request_id, event.usage)
         else:
             return answer.finish(event)
-    raise StreamBroken(f"{parts.provider.name} ended its answer without a last event")
+    raise StreamBroken(f"{turn.parts.provider.name} ended its answer without a last event")
 
 
 class _Answer:
@@ -138,7 +184,7 @@ class _Answer:
 
     def __init__(self, turn: AskingTurn, request_id: str) -> None:
         self._turn = turn
-        self._request_id = request_id
+        self.request_id = request_id
         self._guard = turn.parts.options.guard or NoSecrets()
         self._stream: StreamGuard = self._guard.stream()
         self._thinking: StreamGuard | None = None
@@ -177,9 +223,9 @@ class _Answer:
         if text:
             self._text.append(text)
             self._turn.saw(text)
-            self._turn.emit(TextDelta, request_id=self._request_id, text=text)
+            self._turn.emit(TextDelta, request_id=self.request_id, text=text)
 
     def _show_reasoning(self, text: str) -> None:
         if text:
             self._reasoning.append(text)
-            self._turn.emit(ReasoningDelta, request_id=self._request_id, text=text)
+            self._turn.emit(ReasoningDelta, request_id=self.request_id, text=text)

@@ -8,6 +8,9 @@ from dataclasses import replace
 from ..ports.guard import Guard
 from ..types.tools import ToolResult
 
+CANCELLED = ToolResult.failed("tool.cancelled", "Cancelled before it finished; its effects, if any, were not undone.")
+NOT_BEGUN = ToolResult.failed("tool.cancelled", "Not run: the turn was stopped before this call began.")
+
 
 def bounded(result: ToolResult, limit: int) -> ToolResult:
     """Return the result with at most `limit` characters: its head and its tail, with exact counts between them."""
@@ -23,6 +26,15 @@ def bounded(result: ToolResult, limit: int) -> ToolResult:
 def guarded_value(guard: Guard, arguments: Mapping[str, object]) -> dict[str, object]:
     """Return arguments with every secret in them masked."""
     return {key: _guarded(guard, value) for key, value in arguments.items()}
+
+
+def copied(value: object) -> object:
+    """Return JSON-like arguments in containers of their own: who changes them changes nothing of anybody else's."""
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [copied(item) for item in value]
+    return value
 
 
 def _guarded(guard: Guard, value: object) -> object:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from operator import is_
 from typing import Any
+from weakref import WeakValueDictionary
 
 import orjson
 
@@ -15,7 +18,10 @@ from ..ports.tool import Declaring, Previewing, Tool, ToolSource
 from ..types.access import Access, Action
 from ..types.errors import UsageError
 from ..types.tools import ToolSpec
+from .foreign import Broke, called
 from .schema_of import converter_of, schema_of
+
+log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 _RAW = b'{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}'
@@ -25,11 +31,27 @@ _ACTIONS: frozenset[Action] = frozenset({"files.read", "files.write", "command.r
 
 
 class BoundTool:
-    """One tool, adopted: its schema as bytes, its declared effects, and how its arguments are made."""
+    """One tool, adopted: its schema as bytes, its declared effects, and how its arguments are made.
 
-    __slots__ = ("_check", "_compiler", "_convert", "_raw", "needs", "spec", "tool")
+    Attributes:
+        previewing: The tool itself, if it can show what a call would do.
+    """
+
+    __slots__ = (
+        "_check",
+        "_compiler",
+        "_convert",
+        "_declaring",
+        "_raw",
+        "_read",
+        "needs",
+        "previewing",
+        "spec",
+        "tool",
+    )
 
     def __init__(self, tool: Tool, compiler: SchemaCompiler) -> None:
+        self._read = _declared(tool)
         name = tool.name
         if not _NAME.match(name):
             raise UsageError(f"{name!r} is no tool name", hint="1 to 64 characters of A-Z, a-z, 0-9, _ and -")
@@ -37,8 +59,15 @@ class BoundTool:
         self.tool = tool
         self.spec = ToolSpec(name=name, description=_description(tool), schema=schema)
         self.needs = _needs(tool)
+        self._declaring = tool if isinstance(tool, Declaring) else None
+        self.previewing = tool if isinstance(tool, Previewing) else None
         self._compiler = compiler
         self._check: SchemaCheck | None = None
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the tool still declares the very same things; one that makes them anew each time never does."""
+        return all(map(is_, _declared(self.tool), self._read))
 
     def faults(self, arguments: Mapping[str, object]) -> list[str]:
         """Return what is wrong with a call's arguments; the schema is compiled at the first call."""
@@ -56,17 +85,12 @@ class BoundTool:
         """List the effects of a call; a tool that declares nothing about itself is one `custom` effect."""
         if self.needs is None:
             return (Access(action="custom", target=self.spec.name),)
-        if isinstance(self.tool, Declaring):
-            return tuple(self.tool.accesses(converted))
+        if self._declaring is not None:
+            return tuple(self._declaring.accesses(converted))
         return tuple(Access(action=need) for need in sorted(self.needs))
 
-    @property
-    def previewing(self) -> Previewing | None:
-        """The tool itself, if it can show what a call would do."""
-        return self.tool if isinstance(self.tool, Previewing) else None
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class ToolSet:
     """An immutable set of tools; `specs` is what a model is shown."""
 
@@ -80,6 +104,11 @@ class Toolbox:
     def __init__(self, offered: Iterable[Tool | ToolSource], compiler: SchemaCompiler) -> None:
         self._compiler = compiler
         self._sources: list[ToolSource] = []
+        offered = tuple(offered)
+        shared = _shared.get((id(compiler), *map(id, offered)))
+        if shared is not None and all(bound.is_current for bound in shared.tools.values()):
+            self.current = shared
+            return
         self._fixed: list[BoundTool] = []
         for item in offered:
             if isinstance(item, Tool):
@@ -93,25 +122,37 @@ class Toolbox:
                 )
         self._marks: list[object] = [None] * len(self._sources)
         self._offers: list[tuple[BoundTool, ...]] = [()] * len(self._sources)
-        self._current = self._freeze()
+        self.current = self._freeze()
+        if not self._sources:
+            _shared[(id(compiler), *map(id, offered))] = self.current
 
     def refresh(self) -> ToolSet:
-        """Return the present set; the same object as before when nothing changed."""
+        """Return the present set; the same object as before when nothing changed.
+
+        A source that breaks, or offers what is no tool, keeps what it offered before; that is logged.
+        """
         changed = False
         for i, source in enumerate(self._sources):
-            revision: object = _optional(source, "revision")
-            if revision is not None and self._marks[i] == ("revision", revision):
-                continue
-            offer = tuple(source.additional_tools())
-            mark: object = ("revision", revision) if revision is not None else tuple(map(id, offer))
-            if mark != self._marks[i]:
-                known = {id(bound.tool): bound for bound in self._offers[i]}
-                self._offers[i] = tuple(known.get(id(tool)) or BoundTool(tool, self._compiler) for tool in offer)
-                self._marks[i] = mark
-                changed = True
+            answer = called(self._look, i, source)
+            if isinstance(answer, Broke):
+                log.error("a tool source failed: %s", answer.told, exc_info=answer.error)
+            changed = changed or answer is True
         if changed:
-            self._current = self._freeze()
-        return self._current
+            self.current = self._freeze()
+        return self.current
+
+    def _look(self, i: int, source: ToolSource) -> bool:
+        revision: object = _optional(source, "revision")
+        if revision is not None and self._marks[i] == ("revision", revision):
+            return False
+        offer = tuple(source.additional_tools())
+        mark: object = ("revision", revision) if revision is not None else tuple(map(id, offer))
+        if mark == self._marks[i]:
+            return False
+        known = {id(bound.tool): bound for bound in self._offers[i]}
+        self._offers[i] = tuple(known.get(id(tool)) or BoundTool(tool, self._compiler) for tool in offer)
+        self._marks[i] = mark
+        return True
 
     def _freeze(self) -> ToolSet:
         tools: dict[str, BoundTool] = {}
@@ -123,6 +164,21 @@ class Toolbox:
             for bound in offer:
                 tools.setdefault(bound.spec.name, bound)  # a fixed tool cannot be replaced by a source
         return ToolSet(specs=tuple(bound.spec for bound in tools.values()), tools=tools)
+
+
+_shared: WeakValueDictionary[tuple[int, ...], ToolSet] = WeakValueDictionary()
+"""The sets of fixed tools in use, by the identities of compiler and tools, which each set keeps alive."""
+
+
+def _declared(tool: Tool) -> tuple[object, ...]:
+    """Return what a tool says about itself, unread."""
+    return (
+        tool.name,
+        _optional(tool, "description"),
+        _optional(tool, "input_schema"),
+        _optional(tool, "arguments"),
+        _optional(tool, "needs"),
+    )
 
 
 def _shape(tool: Tool) -> tuple[bytes, Callable[[Any], Any] | None, bool]:

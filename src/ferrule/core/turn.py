@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Literal
 
-from ..types.errors import FerruleError, LimitReached, StoreError
+from ..types.completion import ModelOptions
+from ..types.errors import StoreError
 from ..types.events import (
     AgentEvent,
     ErrorInfo,
@@ -24,31 +22,20 @@ from ..types.events import (
 )
 from ..types.messages import Content, Message, tool_message, user_message
 from ..types.tools import ToolCall, ToolResult
-from ..types.turn import TurnResult
-from ..types.usage import Usage
+from ..types.turn import SILENT, TurnResult
+from ..types.usage import MICRO, Usage
+from .calls import RoundCalls
+from .conversation import undisturbed
+from .endings import GO_ON, Ending, Stopped, guarded_error, info_of, limit_of
+from .guard import NoSecrets
+from .hooks import HookSet
+from .leash import Leash
+from .output import OutputForm
 from .parts import AgentParts
-from .repeat import HINT, HINT_AFTER, STOP_AFTER, RepeatWatch
 from .request import Asked, ask_model
 from .toolset import ToolSet
 
 log = logging.getLogger(__name__)
-
-CANCELLED = ToolResult.failed("tool.cancelled", "Cancelled before it finished; its effects, if any, were not undone.")
-
-
-class Stopped(Exception):
-    """Ends a turn with another status than completed; never leaves the core."""
-
-    def __init__(self, status: TurnStatus, error: ErrorInfo) -> None:
-        super().__init__(error.message)
-        self.status = status
-        self.error = error
-
-
-def limit_of(what: str, message: str, key: str) -> LimitReached:
-    """Make what ends a turn at a limit; the session stays usable."""
-    hint = f"send another message to go on, or raise {key} in the runtime profile"
-    return LimitReached(message, code=f"limit.{what}", hint=hint)
 
 
 class Turn:
@@ -59,11 +46,18 @@ class Turn:
         state: Room for hooks, for the length of the turn.
         rounds: Model requests made.
         usage: Tokens and money so far.
-        cancel_reason: Set when somebody cancelled the turn.
-        is_settling: Whether the turn has ended and only tidies up.
+        hooks: The hooks that were there when the turn began.
+        leash: Stops the turn.
     """
 
-    def __init__(self, parts: AgentParts, content: Content, *, listener: Callable[[AgentEvent], None] | None) -> None:
+    def __init__(
+        self,
+        parts: AgentParts,
+        content: Content,
+        *,
+        listener: Callable[[AgentEvent], None] | None,
+        form: OutputForm | None = None,
+    ) -> None:
         options = parts.options
         self._parts = parts
         self.content = content
@@ -73,31 +67,28 @@ class Turn:
         self.rounds = 0
         self.usage = Usage()
         self.text = ""
-        self.cancel_reason: str | None = None
-        self.is_settling = False
-        self.deadline: asyncio.Timeout | None = None
-        self.tools: ToolSet = parts.toolbox.refresh()
+        self.hooks: HookSet = parts.hooks.current
+        self.leash = Leash(options.limits.wall_time_s)
+        self.tools: ToolSet = parts.toolbox.current
         self._listener = listener
+        self._form = form
         self._seq = 0
         self._denied: list[str] = []
-        self._started = False
-        self._calls: tuple[ToolCall, ...] = ()
-        self._results: list[ToolResult | None] = []
+        self._began = self._started = self._in_round = False
+        self._calls = RoundCalls(parts.dispatcher, self.leash, options.limits.parallel_tools)
         self._partial = ""
         self._tool_calls = 0
-        self._repeat = RepeatWatch()
-        self._fault: FerruleError | None = None
-        self._questions = 0
-        self._left_s: float | None = None
 
     # -- steps ------------------------------------------------------------
 
     async def begin(self) -> None:
         """Let hooks reject the message, then add it to the history."""
         parts, options = self._parts, self._parts.options
-        reason = await parts.hooks.ask("before_send", self)
+        self._began = True
+        reason = await self.hooks.ask("before_send", self)
+        self.leash.check()
         if reason is not None:
-            raise Stopped("rejected", ErrorInfo(code="turn.rejected", message=reason or "rejected by a hook"))
+            raise Stopped("rejected", ErrorInfo(code="turn.rejected", message=reason.strip() or "rejected by a hook"))
         now = options.clock.now_ms()
         self._started = True
         self.emit(TurnStarted, person=options.person, principal=options.principal, origin=options.origin)
@@ -108,64 +99,58 @@ class Turn:
         message_id = options.ids.new("msg")
         parts.conversation.add(user_message(self.content, id=message_id, at_ms=now, origin=options.origin))
         parts.conversation.write_soon()
-        reason = await parts.hooks.ask("inner_loops_start", self)
-        if reason is not None:
-            raise Stopped("interrupted", ErrorInfo(code="turn.interrupted", message=reason or "interrupted by a hook"))
+        self._interrupt(await self.hooks.ask("inner_loops_start", self))
 
     async def begin_round(self) -> None:
         """Check the limits, let hooks interrupt, refresh the tools."""
-        if self.cancel_reason is not None:  # a tool swallowed the cancellation; it holds all the same
-            raise Stopped("cancelled", ErrorInfo(code="turn.cancelled", message=self.cancel_reason))
+        self.leash.check()
         limit = self._parts.options.limits.rounds
         if limit is not None and self.rounds >= limit:
             raise limit_of("rounds", f"{limit} rounds were made and the model still wants to call tools", "max_rounds")
-        reason = await self._parts.hooks.ask("inner_loop_start", self)
-        if reason is not None:
-            raise Stopped("interrupted", ErrorInfo(code="turn.interrupted", message=reason or "interrupted by a hook"))
+        self._in_round = True
+        self._interrupt(await self.hooks.ask("inner_loop_start", self))
+        self.leash.check()
         self.tools = self._parts.toolbox.refresh()
         self.rounds += 1
 
     async def request(self) -> None:
         """Ask the model; its answer becomes the assistant's message."""
         asked = await ask_model(self)
+        self.leash.check()  # an answer that comes after a stop is no answer
         options, conversation = self._parts.options, self._parts.conversation
         self._partial = ""
-        self._calls = tuple(conversation.unique(call, options.ids.new("call")) for call in asked.calls)
-        self._results = [None] * len(self._calls)
-        self.text = asked.text if not self._calls or asked.text else self.text
+        if options.single_tool_rounds and len(asked.calls) > 1:
+            self.text = asked.text
+            raise Stopped("failed", _too_many(len(asked.calls)))
+        calls = tuple(conversation.unique(call, options.ids) for call in asked.calls)
+        self._calls.take(calls)
+        self.text = asked.text if not calls or asked.text else self.text
         conversation.add(self._assistant(asked))
         self.spend()
 
     async def run_tools(self) -> None:
         """Run the round's calls, at most `parallel_tools` at a time; their results follow in call order."""
-        calls, limits = self._calls, self._parts.options.limits
-        if not calls:
+        if not self._calls.asked:
             return
-        if len(calls) == 1:
-            self._results[0] = await self._run_call(calls[0])
-        else:
-            waiting = deque(enumerate(calls))
-            try:
-                async with asyncio.TaskGroup() as group:
-                    for _ in range(min(limits.parallel_tools, len(calls))):
-                        group.create_task(self._work(waiting))
-            except BaseExceptionGroup as several:
-                raise several.exceptions[0] from None
+        await self._calls.run(self)
         self._answer_calls()
-        if self._fault is not None:
-            raise self._fault
+        self._calls.check()
 
     async def commit(self) -> None:
         """Put the round on disk."""
         await self._parts.conversation.commit()
 
     async def end_round(self) -> None:
-        """Tell the hooks; they cannot veto."""
-        await self._parts.hooks.tell("inner_loop_end", self)
+        """Tell the hooks that a round which began has ended, however; they cannot veto."""
+        if not self._in_round:
+            return
+        self._in_round = False
+        telling = self.hooks.tell("inner_loop_end", self)
+        await (undisturbed(telling) if "inner_loop_end" in self.hooks.steps else telling)
 
     def check_progress(self) -> None:
         """Stop a model that goes round in circles."""
-        if self._repeat.is_lost:
+        if self._calls.repeat.is_lost:
             raise Stopped(
                 "failed",
                 ErrorInfo(
@@ -185,24 +170,44 @@ class Turn:
         if limits.tokens is not None and usage.total > limits.tokens:
             raise limit_of("tokens", f"{usage.total:,} tokens were used, the limit is {limits.tokens:,}", "max_tokens")
         if limits.cost_micro_usd is not None and (usage.cost_micro_usd or 0) > limits.cost_micro_usd:
-            spent = (usage.cost_micro_usd or 0) / 1_000_000
-            raise limit_of("cost", f"${spent:.4f} were spent, which is over the limit", "max_cost_micro_usd")
+            spent, most = (usage.cost_micro_usd or 0) / MICRO, limits.cost_micro_usd / MICRO
+            raise limit_of("cost", f"${spent:.6f} were spent, the limit is ${most:.6f}", "max_cost_micro_usd")
 
     @property
     def is_answered(self) -> bool:
         """Whether the model answered without asking for tools."""
-        return not self._calls
+        return not self._calls.asked
+
+    def repair(self) -> bool:
+        """Take the answer in the wanted form; True when the model is asked for it once more."""
+        if self._form is None or (text := self._form.take(self.text)) is None:
+            return False
+        options = self._parts.options
+        message_id, now = options.ids.new("msg"), options.clock.now_ms()
+        self._parts.conversation.add(user_message(text, id=message_id, at_ms=now, origin="operator"))
+        return True
 
     # -- the end ----------------------------------------------------------
 
-    async def settle(self, status: TurnStatus, error: ErrorInfo | None) -> TurnResult:
+    @property
+    def settles_at_once(self) -> bool:
+        """Whether nothing in `settle` waits, so that no cancellation can come between."""
+        waits = self._in_round or self._partial or self._calls.is_unanswered or self.hooks.watch_ends
+        return not (waits or self._parts.conversation.is_unwritten)
+
+    async def settle(self, ending: Ending) -> TurnResult:
         """Leave a valid history behind, whatever happened, and tell everybody."""
-        parts = self._parts
+        status, error = ending.status, ending.error
+        await self.end_round()
         if self._started:
             error = await self._keep_what_was_done(status, error)
             status = "failed" if error is not None and status == "completed" else status
-            await parts.hooks.tell("inner_loops_end", self)
-        await parts.hooks.tell("after_send", self)
+            await self.hooks.tell("inner_loops_end", self)
+        if self._began:
+            await self.hooks.tell("after_send", self)
+        if status == "completed" and not self.text.strip():
+            self.emit(Notice, code="answer.silent", text=SILENT)
+        error = guarded_error(self._parts.options.guard or NoSecrets(), error)
         self.emit(TurnFinished, status=status, error=error, rounds=self.rounds, usage=self.usage)
         log.info("turn finished: %s%s", status, f" ({error.code}: {error.message})" if error else "")
         return TurnResult(
@@ -214,27 +219,33 @@ class Turn:
             rounds=self.rounds,
             usage=self.usage,
             denied=tuple(self._denied),
+            output=None if self._form is None else self._form.value,
         )
 
     async def _keep_what_was_done(self, status: TurnStatus, error: ErrorInfo | None) -> ErrorInfo | None:
-        if self._calls and self._results and None in self._results:
-            self._answer_calls()
+        self._answer_calls()
         if self._partial:
             end: Literal["aborted", "error"] = "aborted" if status == "cancelled" else "error"
             self._parts.conversation.add(self._unfinished(self._partial).advance(end))
         try:
             await self._parts.conversation.commit()
         except StoreError as failure:
-            log.error("the turn could not be stored: %s", failure)
-            return error or ErrorInfo(code=failure.code, message=str(failure), hint=failure.hint)
+            if error is None or error.code != failure.code:
+                self.tell_unstored(failure)
+            return error or info_of(failure)
         return error
+
+    def tell_unstored(self, failure: StoreError) -> None:
+        """Tell of a failed write beside the first cause, which stays the outcome."""
+        log.error("the turn could not be stored: %s", failure)
+        self.emit(Notice, code=failure.code, text=f"the turn could not be stored: {failure}")
 
     # -- what a call needs of its turn -------------------------------------
 
-    def emit(self, kind: type[Any], **fields: object) -> None:
+    def emit(self, kind: type[Any], /, **fields: object) -> None:
         """Send an event, if anybody listens."""
-        hooks = self._parts.hooks
-        if self._listener is None and not hooks.wants_events:
+        hooks = self.hooks
+        if self._listener is None and not hooks.events:
             return
         self._seq += 1
         event = kind(head=self.head, seq=self._seq, at_ms=self._parts.options.clock.now_ms(), **fields)
@@ -245,7 +256,28 @@ class Turn:
     @property
     def listens(self) -> bool:
         """Whether anybody sees text as it comes."""
-        return self._listener is not None or self._parts.hooks.wants_events
+        return self._listener is not None or bool(self.hooks.events)
+
+    @property
+    def model_options(self) -> ModelOptions:
+        """Parameters of the next request."""
+        options = self._parts.model_options
+        return options if self._form is None else self._form.options(options)
+
+    @property
+    def agent(self) -> str:
+        """Alias of the agent."""
+        return self.head.agent
+
+    @property
+    def session_id(self) -> str:
+        """The session of the turn."""
+        return self.head.session_id
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The conversation as it is now."""
+        return self._parts.conversation.messages
 
     @property
     def parts(self) -> AgentParts:
@@ -255,23 +287,18 @@ class Turn:
     @contextmanager
     def waiting(self) -> Iterator[None]:
         """Stop the turn's clock while people are asked; it goes on when the last question is answered."""
-        loop, deadline = asyncio.get_running_loop(), self.deadline
-        if self._questions == 0 and deadline is not None and (when := deadline.when()) is not None:
-            self._left_s = when - loop.time()
-            deadline.reschedule(None)
-        self._questions += 1
+        self.leash.pause()
         try:
             yield
         finally:
-            self._questions -= 1
-            if self._questions == 0 and deadline is not None and self._left_s is not None:
-                deadline.reschedule(loop.time() + self._left_s)
+            self.leash.resume()
 
     def reserve_call(self) -> ToolResult | None:
         """Count one call; a result says that the limit is reached."""
+        self.leash.check()  # a hook or an approver may have swallowed a stop
         limit = self._parts.options.limits.tool_calls
         if limit is not None and self._tool_calls >= limit:
-            self._fault = limit_of("tool_calls", f"{limit} tool calls were made", "max_tool_calls")
+            self._calls.fail(limit_of("tool_calls", f"{limit} tool calls were made", "max_tool_calls"))
             return ToolResult.failed("limit.tool_calls", f"Not done: the limit of {limit} tool calls is reached.")
         self._tool_calls += 1
         return None
@@ -303,6 +330,7 @@ class Turn:
 
     def asking(self, request_id: str, attempt: int) -> None:
         """Tell that a request goes out; what an earlier attempt showed is no part of the answer."""
+        self.leash.check()
         self._partial = ""
         self.emit(
             RequestStarted,
@@ -315,38 +343,16 @@ class Turn:
 
     # -- inside ------------------------------------------------------------
 
-    async def _work(self, waiting: deque[tuple[int, ToolCall]]) -> None:
-        while waiting:
-            index, call = waiting.popleft()
-            self._results[index] = await self._run_call(call)
-
-    async def _run_call(self, call: ToolCall) -> ToolResult:
-        try:
-            result = await self._parts.dispatcher.dispatch(call, self)
-        except StoreError as failure:
-            self._fault = failure
-            return ToolResult.failed(failure.code, "Not run: the call could not be recorded.")
-        times = self._repeat.count(call, result)
-        if times >= STOP_AFTER:
-            self._fault_stuck(call)
-        if times >= HINT_AFTER:
-            return replace(result, content=result.content + HINT.format(times=times))
-        return result
-
-    def _fault_stuck(self, call: ToolCall) -> None:
-        self._fault = FerruleError(
-            f"the model repeated the same failing call of {call.name} {STOP_AFTER} times",
-            code="loop.stuck",
-            hint="say what to do differently; the conversation is kept",
-        )
+    def _interrupt(self, reason: str | None) -> None:
+        if reason is not None:
+            message = reason.strip() or "interrupted by a hook"
+            raise Stopped("interrupted", ErrorInfo(code="turn.interrupted", message=message))
 
     def _answer_calls(self) -> None:
         options, conversation = self._parts.options, self._parts.conversation
-        for call, result in zip(self._calls, self._results, strict=True):
-            answer = CANCELLED if result is None else result
+        for call, answer in self._calls.answers():
             message_id, now = options.ids.new("msg"), options.clock.now_ms()
             conversation.add(tool_message(call, answer, id=message_id, at_ms=now))
-        self._results = []
 
     def _assistant(self, asked: Asked) -> Message:
         options = self._parts.options
@@ -354,7 +360,7 @@ class Turn:
             id=options.ids.new("msg"),
             role="assistant",
             text=asked.text,
-            calls=self._calls,
+            calls=self._calls.asked,
             reasoning=asked.reasoning,
             reasoning_field=asked.reasoning_field,
             origin="model",
@@ -371,3 +377,11 @@ class Turn:
             origin="model",
             at_ms=options.clock.now_ms(),
         )
+
+
+def _too_many(count: int) -> ErrorInfo:
+    return ErrorInfo(
+        code="rounds.multiple_calls",
+        message=f"the model asked for {count} tools at once, and this agent takes one a round; none of them ran",
+        hint=f"{GO_ON}, use a model that can be held to one call, or set single_tool_rounds = false",
+    )

@@ -29,12 +29,13 @@ def retry_after_s(headers: Mapping[str, str], *, now_s: float) -> float | None:
     if milliseconds is not None:
         return _bounded(milliseconds / 1000)
     text = headers.get("retry-after", "").strip()
-    seconds = _number(text)
-    if seconds is not None:
-        return _bounded(seconds)
+    numbers = [_number(part) for part in text.split(",")]  # a field that was sent twice is joined by a comma
+    seconds = [number for number in numbers if number is not None]
+    if seconds and len(seconds) == len(numbers):
+        return _bounded(max(seconds))
     try:
         when = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):  # a time zone may hold any number of digits
         return None
     if when.tzinfo is None:
         when = when.replace(tzinfo=UTC)

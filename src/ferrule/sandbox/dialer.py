@@ -1,14 +1,15 @@
-"""Outbound HTTP over aiohttp: the only file of the project that builds an HTTP client.
+"""Outbound HTTP: the only file of the project that builds HTTP clients.
 
-aiohttp is imported by the first `open`, so that a process which never dials
-does not pay for it (400 ms, 25 MB).
+Servers that are reached directly are spoken to by the small client in
+`_http1`; whatever stands behind a proxy by aiohttp, which is imported when the
+first proxy is met (400 ms, 25 MB).
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -16,14 +17,16 @@ from urllib.parse import urlsplit
 
 from ..ports.dialer import HttpRequest
 from ..types.errors import ConnectionFailed, PolicyDenied
-from ._proxies import Proxies
+from ._http1 import Broken, Exchange, Limits, Pool, Target
+from ._proxies import Proxies, Proxy
 
 if TYPE_CHECKING:
     import aiohttp
-    import yarl
 
 IDLE_CONNECTION_S = 20.0
 """How long an unused connection is kept: below the 30 s after which common servers close theirs."""
+
+_KNOWN_ROUTES = 64
 
 CAUSES: dict[str, str] = {
     "ClientConnectorCertificateError": "the server's TLS certificate is not valid for this host",
@@ -57,6 +60,7 @@ CAUSES: dict[str, str] = {
     "OSError": "the connection failed",
     "ClientConnectionError": "the connection broke",
     "ClientError": "the HTTP client gave up",
+    "SSLCertVerificationError": "the server's TLS certificate is not valid for this host",
     "ValueError": "a header holds characters that HTTP forbids",
 }
 """What to say about an exception, by the name of its class or of the nearest class it derives from."""
@@ -101,18 +105,66 @@ class _Body:
         return piece
 
 
-class AiohttpResponse:
-    """An answer whose head has arrived."""
+class _Direct:
+    """An answer that came over a connection of our own; iterating it gives the body."""
+
+    __slots__ = ("_body", "_exchange", "_headers", "status")
+
+    def __init__(self, exchange: Exchange, body: _Body) -> None:
+        self._exchange = exchange
+        self._body = body
+        self._headers: dict[str, str] | None = None
+        self.status = exchange.status
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Header fields; made on first use, since a good answer needs none of them."""
+        if self._headers is None:
+            self._headers = self._exchange.headers
+        return self._headers
+
+    def pieces(self) -> _Direct:
+        """Yield the body as it came from the socket."""
+        return self
+
+    async def read(self) -> bytes:
+        """Return the whole body."""
+        return b"".join([piece async for piece in self])
+
+    def __aiter__(self) -> _Direct:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            piece = await self._exchange.piece(self._body.left)
+        except Broken as error:
+            raise ConnectionFailed(f"{self._body.place}: {error.cause}") from None
+        if not piece:
+            raise StopAsyncIteration
+        return self._body.take(piece)
+
+    def close(self) -> None:
+        """Give the connection back, or close it when the answer was not read."""
+        self._exchange.close()
+
+
+class _Proxied:
+    """An answer that came through a proxy; iterating it gives the body."""
+
+    __slots__ = ("_body", "_failures", "_headers", "_response", "status")
 
     def __init__(self, response: aiohttp.ClientResponse, body: _Body) -> None:
+        import aiohttp
+
         self._response = response
         self._body = body
+        self._failures = (aiohttp.ClientError, TimeoutError, OSError)
         self._headers: dict[str, str] | None = None
         self.status = response.status
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Header fields, names in lower case; made on first use, since a good answer needs none of them."""
+        """Header fields, names in lower case."""
         if self._headers is None:
             found: dict[str, str] = {}
             for name, value in self._response.headers.items():
@@ -121,51 +173,63 @@ class AiohttpResponse:
             self._headers = found
         return self._headers
 
-    def pieces(self) -> AsyncIterator[bytes]:
+    def pieces(self) -> _Proxied:
         """Yield the body as it came from the socket."""
-        return _Pieces(self._response.content, self._body)
+        return self
 
     async def read(self) -> bytes:
         """Return the whole body."""
-        return b"".join([piece async for piece in self.pieces()])
+        return b"".join([piece async for piece in self])
 
-
-class _Pieces:
-    """The body, piece by piece; a plain iterator, so that leaving it early leaves nothing to be closed."""
-
-    __slots__ = ("_body", "_content", "_failures")
-
-    def __init__(self, content: aiohttp.StreamReader, body: _Body) -> None:
-        import aiohttp
-
-        self._content = content
-        self._body = body
-        self._failures = (aiohttp.ClientError, TimeoutError, OSError)
-
-    def __aiter__(self) -> _Pieces:
+    def __aiter__(self) -> _Proxied:
         return self
 
     async def __anext__(self) -> bytes:
         try:
-            piece = await self._content.readany()
+            piece = await self._response.content.readany()
         except self._failures as error:
             raise ConnectionFailed(f"{self._body.place}: {cause_of(error)}") from None
         if not piece:
             raise StopAsyncIteration
         return self._body.take(piece)
 
+    def close(self) -> None:
+        """Give the connection back, or close it when the answer was not read: then the other side stops working."""
+        content = self._response.content
+        if content.at_eof() or content.is_eof():
+            self._response.release()
+        else:
+            self._response.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Route:
+    """How an address is reached.
+
+    Attributes:
+        place: Its host and port, for messages.
+        address: As it was given.
+        target: The address, taken apart.
+        proxy: What stands between; None for a direct connection.
+    """
+
+    place: str
+    address: str
+    target: Target
+    proxy: Proxy | None
+
 
 class _Exchange:
-    """One request and its answer, as a block; leaving it gives the connection back, or closes it when unread."""
+    """One request and its answer, as a block."""
 
     __slots__ = ("_dialer", "_request", "_response")
 
-    def __init__(self, dialer: AiohttpDialer, request: HttpRequest) -> None:
+    def __init__(self, dialer: HttpDialer, request: HttpRequest) -> None:
         self._dialer = dialer
         self._request = request
-        self._response: aiohttp.ClientResponse  # there once the block is entered
+        self._response: _Direct | _Proxied  # there once the block is entered
 
-    async def __aenter__(self) -> AiohttpResponse:
+    async def __aenter__(self) -> _Direct | _Proxied:
         request = self._request
         if request.purpose != "operator_configured":
             raise PolicyDenied(
@@ -173,21 +237,30 @@ class _Exchange:
                 hint="no network rule admits them; configure the address yourself if you want it used",
             )
         self._response = await self._dialer.send(request)
-        body = _Body(place_of(request.url), request.max_bytes, request.max_bytes)
-        return AiohttpResponse(self._response, body)
+        return self._response
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        response = self._response
-        if response.content.at_eof() or response.content.is_eof():
-            response.release()
-        else:
-            response.close()  # the other side sees the end at once, and stops working
+        self._response.close()
 
 
-class AiohttpDialer:
-    """A `Dialer` with one pool of connections; identity encoding, no cookies, no redirects, proxies of the environment.
+@dataclass(slots=True)
+class _OfLoop:
+    """The connections of one event loop."""
+
+    pool: Pool
+    session: aiohttp.ClientSession | None = None
+
+    def through_proxies(self) -> aiohttp.ClientSession:
+        """Return the session for addresses behind a proxy."""
+        if self.session is None:
+            self.session = _new_session()
+        return self.session
+
+
+class HttpDialer:
+    """A `Dialer` with pools of connections; identity encoding, no cookies, no redirects, proxies of the environment.
 
     Args:
         environ: Where ``HTTP_PROXY``, ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` are looked up.
@@ -195,7 +268,8 @@ class AiohttpDialer:
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         self._proxies = Proxies.of(os.environ if environ is None else environ)
-        self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
+        self._loops: dict[asyncio.AbstractEventLoop, _OfLoop] = {}
+        self._routes: dict[str, _Route] = {}
         self._closed = False
 
     def open(self, request: HttpRequest) -> _Exchange:
@@ -205,80 +279,103 @@ class AiohttpDialer:
     async def close(self) -> None:
         """Close all connections; safe to call twice."""
         self._closed = True
-        session = self._sessions.pop(asyncio.get_running_loop(), None)
-        if session is not None:
-            await session.close()
+        ours = self._loops.pop(asyncio.get_running_loop(), None)
+        if ours is not None:
+            await ours.pool.close()
+            if ours.session is not None:
+                await ours.session.close()
         self._forget_ended_loops()
 
-    async def send(self, request: HttpRequest) -> aiohttp.ClientResponse:
-        """Send a request and return the library's response; for this file only.
+    async def send(self, request: HttpRequest) -> _Direct | _Proxied:
+        """Send a request and return its answer; for this file only.
 
         Raises:
             ConnectionFailed: no answer came.
         """
-        import aiohttp
-
-        place = place_of(request.url)
-        session = self._ready(place)
-        url = _url(request.url, place)
-        proxy = self._proxies.for_url(url.scheme, url.host or "", url.port)
-        if proxy is not None and not proxy.address.startswith("http"):
-            kind = proxy.address.partition(":")[0]
-            raise ConnectionFailed(f"{place}: {kind} is no kind of proxy that can be used; set an http or https one")
-        headers = request.headers
-        if proxy is not None and url.scheme == "http":  # over https the proxy sees the CONNECT alone
-            headers = {**headers, **proxy.headers}
+        route = self._route(request.url)
+        ours = self._ready(route.place)
+        body = _Body(route.place, request.max_bytes, request.max_bytes)
+        if route.proxy is not None or request.method == "HEAD":  # a parser of answers does not know the method
+            return _Proxied(await _send_through(ours.through_proxies(), route, request), body)
+        limits = Limits(connect_s=request.connect_s, idle_s=request.idle_s, total_s=request.total_s)
         try:
-            return await session.request(
-                request.method,
-                _without_user(url, headers),
-                data=request.body,
-                headers=headers,
-                allow_redirects=False,
-                proxy=proxy.address if proxy is not None else None,
-                proxy_headers=proxy.headers if proxy is not None else None,
-                timeout=aiohttp.ClientTimeout(
-                    total=request.total_s,
-                    connect=request.connect_s,
-                    sock_connect=request.connect_s,
-                    sock_read=request.idle_s,
-                ),
+            exchange = await Exchange.begin(
+                ours.pool, route.target, request.method, request.headers, request.body, limits
             )
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            raise ConnectionFailed(f"{place}: {cause_of(error)}") from None
+        except Broken as error:
+            raise ConnectionFailed(f"{route.place}: {error.cause}") from None
+        except OSError as error:
+            raise ConnectionFailed(f"{route.place}: {cause_of(error)}") from None
+        return _Direct(exchange, body)
 
-    def _ready(self, place: str) -> aiohttp.ClientSession:
-        """Return the session of the running loop; a library's caller may run one loop after another."""
+    def _route(self, address: str) -> _Route:
+        """Return how an address is reached; worked out once for each of the last few."""
+        route = self._routes.get(address)
+        if route is None:
+            if len(self._routes) >= _KNOWN_ROUTES:
+                self._routes.clear()
+            route = self._routes[address] = _route(address, self._proxies)
+        return route
+
+    def _ready(self, place: str) -> _OfLoop:
+        """Return what the running loop has; a library's caller may run one loop after another."""
         if self._closed:
             raise ConnectionFailed(f"{place}: the dialer was closed")
         loop = asyncio.get_running_loop()
-        session = self._sessions.get(loop)
-        if session is None:
+        ours = self._loops.get(loop)
+        if ours is None:
             self._forget_ended_loops()
-            session = self._sessions[loop] = _new_session()
-        return session
+            ours = self._loops[loop] = _OfLoop(Pool(IDLE_CONNECTION_S))
+        return ours
 
     def _forget_ended_loops(self) -> None:
-        for loop in [loop for loop in self._sessions if loop.is_closed()]:
-            self._sessions.pop(loop).detach()
+        for loop in [loop for loop in self._loops if loop.is_closed()]:
+            session = self._loops.pop(loop).session
+            if session is not None:
+                session.detach()
 
 
-def _url(text: str, place: str) -> yarl.URL:
+def _route(address: str, proxies: Proxies) -> _Route:
+    place, target = place_of(address), Target.of(address)
+    if target is None:
+        is_other = "://" in address and not address.startswith(("http://", "https://"))
+        raise ConnectionFailed(f"{place}: {CAUSES['NonHttpUrlClientError' if is_other else 'InvalidURL']}")
+    server = target.server
+    proxy = proxies.for_url("https" if server.is_tls else "http", server.host, server.port)
+    if proxy is not None and not proxy.address.startswith("http"):
+        kind = proxy.address.partition(":")[0]
+        raise ConnectionFailed(f"{place}: {kind} is no kind of proxy that can be used; set an http or https one")
+    return _Route(place, address, target, proxy)
+
+
+async def _send_through(session: aiohttp.ClientSession, route: _Route, request: HttpRequest) -> aiohttp.ClientResponse:
+    import aiohttp
     import yarl
 
+    headers, proxy = request.headers, route.proxy
+    if proxy is not None and not route.target.server.is_tls:  # over https the proxy sees the CONNECT alone
+        headers = {**headers, **proxy.headers}
+    url = yarl.URL(route.address)
+    if any(name.lower() == "authorization" for name in headers):
+        url = url.with_user(None)  # HTTP has room for one
     try:
-        url = yarl.URL(text)
-    except ValueError:
-        raise ConnectionFailed(f"{place}: {CAUSES['InvalidURL']}") from None
-    if url.scheme not in ("http", "https") or not url.host:
-        raise ConnectionFailed(f"{place}: {CAUSES['NonHttpUrlClientError']}")
-    return url
-
-
-def _without_user(url: yarl.URL, headers: Mapping[str, str]) -> yarl.URL:
-    """Drop the user part of an address when the request brings its own authorization; HTTP has room for one."""
-    given = any(name.lower() == "authorization" for name in headers)
-    return url.with_user(None) if given and url.raw_user is not None else url
+        return await session.request(
+            request.method,
+            url,
+            data=request.body,
+            headers=headers,
+            allow_redirects=False,
+            proxy=proxy.address if proxy is not None else None,
+            proxy_headers=proxy.headers if proxy is not None else None,
+            timeout=aiohttp.ClientTimeout(
+                total=request.total_s,
+                connect=request.connect_s,
+                sock_connect=request.connect_s,
+                sock_read=request.idle_s,
+            ),
+        )
+    except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+        raise ConnectionFailed(f"{route.place}: {cause_of(error)}") from None
 
 
 def _new_session() -> aiohttp.ClientSession:

@@ -1,1 +1,1 @@
-"""Bytes at rest: SQLite, files that are written whole, locks."""
+"""Bytes at rest: SQLite, files that are written whole, locks, the vault."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import TypeVar
 import apsw
 
 from ..types.errors import StoreError
+from ..types.unstoppable import Unstoppable
 
 T = TypeVar("T")
 Row = tuple[object, ...]
@@ -42,7 +44,7 @@ class Waiting:
 
     statements: Sequence[Statement]
     undo: Callable[[], None]
-    done: asyncio.Future[None]
+    done: Unstoppable[None]
 
 
 class Database:
@@ -58,11 +60,12 @@ class Database:
         self._pending: list[Waiting] = []
         self._connection = self._guarded(lambda: _connect(path, migrations))
 
-    async def write(self, statements: Sequence[Statement], undo: Callable[[], None]) -> None:
+    def write(self, statements: Sequence[Statement], undo: Callable[[], None]) -> Unstoppable[None]:
         """Run statements in one transaction with everything else of this loop iteration.
 
-        Returns when the transaction is on disk. A caller that is cancelled
-        does not undo what others wrote with it, nor what it wrote itself.
+        The future is done when the transaction is on disk. A caller that is
+        cancelled meanwhile undoes neither what others wrote with it nor what
+        it wrote itself.
 
         Args:
             undo: Called when the transaction failed, whether or not somebody
@@ -73,11 +76,11 @@ class Database:
             StoreError: nothing of the transaction was written.
         """
         loop = asyncio.get_running_loop()
-        done: asyncio.Future[None] = loop.create_future()
+        done: Unstoppable[None] = Unstoppable(loop=loop)
         self._pending.append(Waiting(statements, undo, done))
         if len(self._pending) == 1:
             loop.call_soon(self._flush)
-        await done
+        return done
 
     def read(self, sql: str, row: Row = ()) -> list[Row]:
         """Return all rows of a query.
@@ -102,8 +105,6 @@ class Database:
             for waiting in reversed(batch):
                 waiting.undo()
         for waiting in batch:
-            if waiting.done.done():  # its caller was cancelled
-                continue
             if failure is None:
                 waiting.done.set_result(None)
             else:
@@ -111,14 +112,25 @@ class Database:
 
     def _commit(self, batch: Sequence[Waiting]) -> StoreError | None:
         try:
-            with self._connection:
-                for waiting in batch:
-                    for statement in waiting.statements:
-                        self._connection.executemany(statement.sql, statement.rows)
+            self._run(batch)
         # Values that SQLite cannot hold (half a character, 2**63) end the wait of all as a full disk does.
         except (apsw.Error, ValueError, TypeError, OverflowError) as error:
             return _failure(self.path, error)
         return None
+
+    def _run(self, batch: Sequence[Waiting]) -> None:
+        """Run a batch in one transaction; `begin immediate` waits for other writers before anything is done."""
+        connection = self._connection
+        connection.execute("begin immediate")
+        try:
+            for waiting in batch:
+                for statement in waiting.statements:
+                    connection.executemany(statement.sql, statement.rows)
+            connection.execute("commit")
+        except BaseException:
+            if connection.in_transaction:  # a full disk may have ended it already
+                connection.execute("rollback")
+            raise
 
     def _guarded(self, work: Callable[[], T]) -> T:
         try:
@@ -136,7 +148,8 @@ def _connect(path: Path, migrations: Sequence[Migration]) -> apsw.Connection:
     connection = apsw.Connection(str(path))
     try:
         connection.set_busy_timeout(BUSY_MS)
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        _use_log(connection)
+        for pragma in ("synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"pragma {pragma}").fetchall()
         _migrate(path, connection, migrations)
         if new:
@@ -145,6 +158,20 @@ def _connect(path: Path, migrations: Sequence[Migration]) -> apsw.Connection:
         connection.close()
         raise
     return connection
+
+
+def _use_log(connection: apsw.Connection) -> None:
+    """Switch to the write-ahead log; the busy time-out does not cover two processes that make one file."""
+    end = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            connection.execute("pragma journal_mode=WAL").fetchall()
+        except apsw.BusyError:
+            if time.monotonic() >= end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _migrate(path: Path, connection: apsw.Connection, migrations: Sequence[Migration]) -> None:
@@ -174,9 +201,10 @@ def _version(connection: apsw.Connection) -> int:
 
 
 def _grow_log(connection: apsw.Connection) -> None:
-    connection.execute("create table if not exists grow (bytes blob)")
-    connection.execute("insert into grow values (zeroblob(?))", (WAL_BYTES,))
-    connection.execute("drop table grow")
+    table = f"grow_{os.getpid()}"  # another process may be growing the same log
+    connection.execute(f"create table {table} (bytes blob)")
+    connection.execute(f"insert into {table} values (zeroblob(?))", (WAL_BYTES,))
+    connection.execute(f"drop table {table}")
     connection.execute("pragma wal_checkpoint(passive)").fetchall()
 
 

@@ -29,8 +29,11 @@ class FakeClock:
         return self._elapsed
 
     async def sleep(self, seconds: float) -> None:
-        """Wait until `advance` has passed the time."""
+        """Wait until `advance` has passed the time; a sleep of nothing only lets others run."""
         self.slept.append(seconds)
+        if seconds <= 0:
+            await asyncio.sleep(0)
+            return
         done = asyncio.get_running_loop().create_future()
         heapq.heappush(self._sleepers, (self._elapsed + seconds, next(self._order), done))
         await done
@@ -42,7 +45,7 @@ class FakeClock:
 
     def advance(self, seconds: float) -> None:
         """Let time pass and wake whoever is due."""
-        end = self._elapsed + seconds
+        end = self._elapsed + max(0.0, seconds)
         while self._sleepers and self._sleepers[0][0] <= end:
             due, _, done = heapq.heappop(self._sleepers)
             self._elapsed = due

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -19,7 +20,10 @@ from ._errors import failure
 from ._globs import compile_glob
 from ._text import decode
 
-MOST_BYTES = 2 * 1024 * 1024
+PIECE_BYTES = 2 * 1024 * 1024
+MOST_BYTES = 64 * 1024 * 1024
+"""A longer file is not searched, and the result says so."""
+
 LONGEST_LINE = 2_000
 SHOWN_OF_LINE = 300
 Matches = Callable[[str], bool]
@@ -39,7 +43,7 @@ class SearchArguments:
 
 
 class ContentSearch:
-    """Find lines in files that match a regular expression."""
+    """Find lines in files that match a regular expression. Folders like .git and node_modules are left out."""
 
     name: ClassVar[str] = "content_search"
     needs: ClassVar[frozenset[str]] = frozenset({"files.read"})
@@ -53,19 +57,24 @@ class ContentSearch:
         """Search."""
         pattern = _compiled(arguments)
         found: list[str] = []
+        unread: list[str] = []
         try:
             for path in await _candidates(arguments, context):
-                found += await _matches(path, pattern, context)
+                async for line in _matches(path, pattern, unread, context):
+                    found.append(line)
+                    if len(found) > arguments.max_matches:
+                        break
                 if len(found) > arguments.max_matches:
                     break
         except OSError as error:
             return await failure(error, arguments.path, context.files)
-        if not found:
-            return ToolResult.text("no matches (normal)", origin="file")
         more = len(found) > arguments.max_matches
-        lines = found[: arguments.max_matches]
+        lines = found[: arguments.max_matches] or ["no matches (normal)"]
         if more:
             lines.append(f"[more than {arguments.max_matches} matches; narrow the pattern]")
+        if unread:
+            names = ", ".join(unread[:5]) + (", ..." if len(unread) > 5 else "")
+            lines.append(f"[not searched, because longer than {MOST_BYTES:,} bytes: {names}]")
         return ToolResult.text("\n".join(lines), origin="file", truncated=more)
 
 
@@ -96,23 +105,41 @@ async def _candidates(arguments: SearchArguments, context: ToolContext) -> list[
 
 
 def _is_wanted(entry: FileFacts, wanted: re.Pattern[str]) -> bool:
-    is_text_size = entry.kind == "file" and entry.size <= MOST_BYTES
-    return is_text_size and wanted.match(entry.path) is not None and LEFT_OUT.isdisjoint(entry.path.split("/"))
+    if entry.kind != "file" or wanted.match(entry.path) is None:
+        return False
+    return LEFT_OUT.isdisjoint(entry.path.split("/"))
 
 
-async def _matches(path: str, is_match: Matches, context: ToolContext) -> list[str]:
-    try:
-        found = await context.files.read(path, max_bytes=MOST_BYTES)
-    except (FileNotFoundError, PermissionError, PolicyDenied):  # gone, or not ours: one file less
-        return []
-    decoded = decode(found.data)
-    if decoded is None:
-        return []
-    return [
-        f"{path}:{number}: {line[:SHOWN_OF_LINE]}"
-        for number, line in enumerate(decoded.text.splitlines(), 1)
-        if is_match(line[:LONGEST_LINE])
-    ]
+async def _matches(path: str, is_match: Matches, unread: list[str], context: ToolContext) -> AsyncIterator[str]:
+    """Yield the lines of a file that match; a file that is too long is noted in `unread`, a binary one is passed by."""
+    number, offset, rest = 0, 0, ""
+    decoder: codecs.IncrementalDecoder | None = None
+    is_last = False
+    while not is_last:
+        try:
+            found = await context.files.read(path, max_bytes=PIECE_BYTES, offset=offset)
+        except (FileNotFoundError, PermissionError, PolicyDenied):  # gone, or not ours: one file less
+            return
+        if found.size > MOST_BYTES:
+            unread.append(path)
+            return
+        data = found.data
+        offset += len(data)
+        is_last = not data or offset >= found.size
+        if decoder is None:
+            decoded = decode(data)
+            if decoded is None:
+                return
+            decoder = codecs.getincrementaldecoder(decoded.encoding)("replace")
+            data = data[len(decoded.bom) :]
+        lines = (rest + decoder.decode(data, is_last)).split("\n")
+        rest = lines.pop()[:PIECE_BYTES]  # a line without end is not kept whole
+        if is_last and rest:
+            lines.append(rest)
+        for line in lines:
+            number += 1
+            if is_match(line[:LONGEST_LINE].removesuffix("\r")):
+                yield f"{path}:{number}: {line[:SHOWN_OF_LINE]}".removesuffix("\r")
 
 
 TOOL = ContentSearch()

@@ -74,15 +74,27 @@ def replaced(text: str, arguments: EditArguments) -> str:
     old, new = clean(arguments.old), clean(arguments.new)
     if not old:
         raise ToolError("`old` is empty; to create a file use file_write", code="edit.empty")
-    if "\r\n" in text and "\r\n" not in old:
-        old, new = old.replace("\n", "\r\n"), new.replace("\r\n", "\n").replace("\n", "\r\n")
-    count = len(_lines_of(text, old))
-    if count == 1:
-        return text.replace(old, new)
-    if count > 1:
-        lines = ", ".join(str(number) for number in _lines_of(text, old)[:8])
-        raise ToolError(f"`old` occurs {count} times (lines {lines}); take more of its surroundings", code="edit.many")
+    if "\r\n" in text and old not in text and "\r\n" not in old:
+        old = old.replace("\n", "\r\n")
+    lines = _lines_of(text, old)
+    if len(lines) == 1:
+        at = text.index(old)
+        return text[:at] + _with_line_ends(new, text, at) + text[at + len(old) :]
+    if lines:
+        where = ", ".join(str(number) for number in lines[:8])
+        raise ToolError(
+            f"`old` occurs {len(lines)} times (lines {where}); take more of its surroundings", code="edit.many"
+        )
     raise ToolError(f"`old` does not occur in {arguments.path!r}.{_near(text, old)}", code="edit.none")
+
+
+def _with_line_ends(new: str, text: str, at: int) -> str:
+    """Give new text the line ends that the file has where it goes; a file may mix them."""
+    end = text.find("\n", at)
+    end = text.rfind("\n") if end < 0 else end
+    if end > 0 and text[end - 1] == "\r":
+        return new.replace("\r\n", "\n").replace("\n", "\r\n")
+    return new
 
 
 def _lines_of(text: str, old: str) -> list[int]:

@@ -13,7 +13,7 @@ from ..types.tools import ToolResult
 from ._errors import failure
 from ._text import decode, unified_diff
 
-MOST_PREVIEWED = 1024 * 1024
+MOST_PREVIEWED = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +41,8 @@ class FileWrite:
             found = await context.files.read(arguments.path, max_bytes=MOST_PREVIEWED)
         except FileNotFoundError:
             return unified_diff(arguments.path, "", arguments.content)
+        if found.size > len(found.data):
+            return f"replaces {found.size:,} bytes of {arguments.path}; it is too large to show what changes"
         decoded = decode(found.data)
         if decoded is None:
             return f"replaces {found.size:,} binary bytes of {arguments.path}"

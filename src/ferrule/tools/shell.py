@@ -50,12 +50,13 @@ class Shell:
         """Run it."""
         request = CommandRequest(line=arguments.command, cwd=arguments.cwd, timeout_s=arguments.timeout_s)
         outcome = await context.commands.run(request, pump=context.output)
-        return _told(arguments, outcome)
+        return _told(arguments, outcome, request.max_output)
 
 
-def _told(arguments: ShellArguments, outcome: CommandOutcome) -> ToolResult:
+def _told(arguments: ShellArguments, outcome: CommandOutcome, kept: int) -> ToolResult:
     words = arguments.command.split()
-    meaning = NORMAL_ONE.get(words[0] if words else "", "") if outcome.exit_code == 1 else ""
+    is_answer = outcome.exit_code == 1 and not outcome.shell  # of a whole line one cannot tell whose code it is
+    meaning = NORMAL_ONE.get(words[0] if words else "", "") if is_answer else ""
     streams = [outcome.stdout.rstrip("\n"), f"stderr:\n{outcome.stderr.rstrip()}" if outcome.stderr.strip() else ""]
     lines = [text for text in streams if text]
     if outcome.timed_out:
@@ -69,7 +70,8 @@ def _told(arguments: ShellArguments, outcome: CommandOutcome) -> ToolResult:
         content="\n".join(lines),
         is_error=is_error,
         code=("command.timed_out" if outcome.timed_out else "command.failed") if is_error else "",
-        truncated="bytes left out ...]" in outcome.stdout + outcome.stderr,
+        trusted=False,  # it may be the text of any file or page
+        truncated=max(outcome.stdout_bytes, outcome.stderr_bytes) > kept,
         details={
             "exit_code": outcome.exit_code,
             "stdout_bytes": outcome.stdout_bytes,

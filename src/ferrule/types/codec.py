@@ -10,15 +10,20 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from typing import cast
+from typing import TypeVar, cast, get_args
 
 from .errors import StoreError
 from .messages import Message, Role, Status
 from .parts import FilePart, ImagePart, Part, TextPart
-from .provenance import Origin
+from .provenance import ORIGINS, Origin
 from .tools import ToolCall
 
+T = TypeVar("T")
+
 VERSION = 1
+ROLES: frozenset[str] = frozenset(get_args(Role))
+STATUSES: frozenset[str] = frozenset(get_args(Status))
+PART_KINDS = frozenset({"text", "image", "file"})
 
 
 def clean(text: str) -> str:
@@ -73,7 +78,7 @@ def message_from_dict(data: Mapping[str, object]) -> Message:
     """Rebuild a message.
 
     Raises:
-        StoreError: the document is of a newer version, or a field is missing.
+        StoreError: the document is of a newer version, a field is missing, or a value is of another kind.
     """
     version = data.get("v")
     if version != VERSION:
@@ -83,23 +88,23 @@ def message_from_dict(data: Mapping[str, object]) -> Message:
         )
     try:
         return Message(
-            id=cast(str, data["id"]),
-            role=cast(Role, data["role"]),
-            text=cast(str, data.get("text", "")),
-            parts=tuple(_part_from_dict(p) for p in cast(list[dict[str, str]], data.get("parts", ()))),
-            calls=tuple(_call_from_dict(c) for c in cast(list[dict[str, object]], data.get("calls", ()))),
-            reasoning=cast("str | None", data.get("reasoning")),
-            reasoning_field=cast(str, data.get("reasoning_field", "")),
-            call_id=cast(str, data.get("call_id", "")),
-            name=cast(str, data.get("name", "")),
-            is_error=cast(bool, data.get("is_error", False)),
-            code=cast(str, data.get("code", "")),
-            status=cast(Status, data.get("status", "completed")),
-            origin=cast(Origin, data.get("origin", "user")),
-            trusted=cast(bool, data.get("trusted", True)),
-            at_ms=cast(int, data.get("at_ms", 0)),
+            id=_text(data["id"]),
+            role=cast(Role, _one_of(ROLES, data["role"])),
+            text=_text(data.get("text", "")),
+            parts=tuple(_part_from_dict(_as(dict, part)) for part in _as(list, data.get("parts", []))),
+            calls=tuple(_call_from_dict(_as(dict, call)) for call in _as(list, data.get("calls", []))),
+            reasoning=_text_or_none(data.get("reasoning")),
+            reasoning_field=_text(data.get("reasoning_field", "")),
+            call_id=_text(data.get("call_id", "")),
+            name=_text(data.get("name", "")),
+            is_error=_as(bool, data.get("is_error", False)),
+            code=_text(data.get("code", "")),
+            status=cast(Status, _one_of(STATUSES, data.get("status", "completed"))),
+            origin=cast(Origin, _one_of(ORIGINS, data.get("origin", "user"))),
+            trusted=_as(bool, data.get("trusted", True)),
+            at_ms=_whole(data.get("at_ms", 0)),
         )
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError) as error:  # ValueError: no base64
         raise StoreError(f"a stored message is damaged: {type(error).__name__}: {error}") from error
 
 
@@ -121,14 +126,15 @@ def _call_to_dict(call: ToolCall) -> dict[str, object]:
 
 
 def _call_from_dict(data: Mapping[str, object]) -> ToolCall:
+    extra = data.get("extra")
     return ToolCall(
-        id=cast(str, data["id"]),
-        name=cast(str, data["name"]),
-        arguments=cast(dict[str, object], data["arguments"]),
-        raw=cast(str, data.get("raw", "")),
-        fault=cast("str | None", data.get("fault")),
-        extra=cast("Mapping[str, object] | None", data.get("extra")),
-        dialect=cast(str, data.get("dialect", "")),
+        id=_text(data["id"]),
+        name=_text(data["name"]),
+        arguments=_as(dict, data["arguments"]),
+        raw=_text(data.get("raw", "")),
+        fault=_text_or_none(data.get("fault")),
+        extra=None if extra is None else _as(dict, extra),
+        dialect=_text(data.get("dialect", "")),
     )
 
 
@@ -141,11 +147,38 @@ def _part_to_dict(part: Part) -> dict[str, str]:
     return {"type": "file", "name": clean(part.name), "media_type": part.media_type, "data": data}
 
 
-def _part_from_dict(data: Mapping[str, str]) -> Part:
-    kind = data["type"]
+def _part_from_dict(data: Mapping[str, object]) -> Part:
+    kind = _one_of(PART_KINDS, data["type"])
     if kind == "text":
-        return TextPart(text=data["text"])
-    raw = base64.b64decode(data["data"])
+        return TextPart(text=_text(data["text"]))
+    raw = base64.b64decode(_text(data["data"]), validate=True)
+    media_type = _text(data["media_type"])
     if kind == "image":
-        return ImagePart(media_type=data["media_type"], data=raw, url=data.get("url", ""))
-    return FilePart(name=data["name"], media_type=data["media_type"], data=raw)
+        return ImagePart(media_type=media_type, data=raw, url=_text(data.get("url", "")))
+    return FilePart(name=_text(data["name"]), media_type=media_type, data=raw)
+
+
+def _as(kind: type[T], value: object) -> T:
+    if not isinstance(value, kind):
+        raise TypeError(f"expected {kind.__name__}, found {type(value).__name__}")
+    return value
+
+
+def _text(value: object) -> str:
+    return _as(str, value)
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else _as(str, value)
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, bool):
+        raise TypeError("expected int, found bool")
+    return _as(int, value)
+
+
+def _one_of(words: frozenset[str], value: object) -> str:
+    if _text(value) not in words:
+        raise TypeError(f"{value!r} is none of {', '.join(sorted(words))}")
+    return _text(value)

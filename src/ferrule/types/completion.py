@@ -23,12 +23,15 @@ class ModelOptions:
         temperature: The vendor's scale.
         parallel_calls: Whether the model may ask for several tools at once.
         response_schema: JSON Schema that the text must follow, as compact JSON bytes.
+        allow_calls: False when the model must answer now; tools stay listed, since vendors want to know those
+            that the history mentions.
     """
 
     max_output_tokens: int | None = None
     temperature: float | None = None
     parallel_calls: bool | None = None
     response_schema: bytes | None = None
+    allow_calls: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

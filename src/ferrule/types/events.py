@@ -139,7 +139,7 @@ class ApprovalAsked:
 
 @hot
 class ApprovalAnswered:
-    """The question was answered, or nobody could, or it lapsed."""
+    """The question was answered, or nobody could, or it lapsed; `arguments`, guarded, are those of an edit."""
 
     type: ClassVar[str] = "approval.answered"
     head: Head
@@ -149,6 +149,7 @@ class ApprovalAnswered:
     answer: Literal["allow", "deny", "edit", "always"]
     by: str
     source: Literal["person", "nobody", "timed_out"]
+    arguments: Mapping[str, object] | None = None
 
 
 @hot

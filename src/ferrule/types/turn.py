@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from .events import ErrorInfo, TurnStatus
 from .usage import Usage
+
+SILENT = "The model ended its turn without saying anything."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +22,7 @@ class TurnResult:
         rounds: Model requests made.
         usage: Tokens and money of the turn.
         denied: Codes of the rules that denied a call during the turn, in order.
+        output: The answer as an instance of the dataclass that was asked for; None without one, or when none came.
     """
 
     status: TurnStatus
@@ -29,3 +33,17 @@ class TurnResult:
     rounds: int = 0
     usage: Usage = field(default_factory=Usage)
     denied: tuple[str, ...] = ()
+    output: Any = None
+
+    @property
+    def outcome(self) -> str:
+        """What a person reads: the final text, or a sentence that says why there is none; never empty.
+
+        >>> TurnResult(status="completed", session_id="s", turn_id="t").outcome
+        'The model ended its turn without saying anything.'
+        """
+        if self.status == "completed":
+            return self.text if self.text.strip() else SILENT
+        if self.error is None:
+            return f"The turn ended: {self.status}."
+        return f"{self.error.message} ({self.error.hint})" if self.error.hint else self.error.message

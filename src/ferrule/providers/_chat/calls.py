@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import orjson
-
 from ...types.tools import ToolCall
-from .._json import dumps, loads
+from .._json import clean, cleaned, dumps, exact, joined
 from .encode import DIALECT
 
 _OWN = frozenset({"id", "type", "function", "index", "name", "arguments"})
-_DEEP = 200
-"""Nesting from which it is tried whether the arguments can be encoded again; the encoder's limit is 254."""
 
 CUT = "the answer reached its length limit inside these arguments; nothing was run. Send smaller pieces."
 
@@ -25,11 +21,20 @@ class _Slot:
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
+    size: int = 0  # characters of the arguments
     extra: dict[str, object] = field(default_factory=dict)
 
     @property
     def raw(self) -> str:
-        return "".join(self.arguments)
+        if len(self.arguments) > 1:
+            self.arguments[:] = ["".join(self.arguments)]
+        return self.arguments[0] if self.arguments else ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the arguments are a whole object, behind which nothing may follow."""
+        last = next((part for part in reversed(self.arguments) if part and not part.isspace()), "")
+        return last.rstrip().endswith("}") and read_arguments(self.raw)[1] is None
 
 
 class CallAssembler:
@@ -41,13 +46,14 @@ class CallAssembler:
     sends a whole call again gives one.
     """
 
-    __slots__ = ("_by_id", "_by_index", "_current", "_slots")
+    __slots__ = ("_by_id", "_by_index", "_current", "_old", "_slots")
 
     def __init__(self) -> None:
         self._slots: list[_Slot] = []
         self._by_index: dict[int, _Slot] = {}
         self._by_id: dict[str, _Slot] = {}
         self._current: _Slot | None = None
+        self._old = False
 
     def __bool__(self) -> bool:
         return bool(self._slots)
@@ -59,33 +65,40 @@ class CallAssembler:
             if isinstance(piece, dict):
                 self._add(piece, touched)
 
+    def legacy(self, call: object) -> None:
+        """Take a piece of the single call of the older dialect, unless the calls are sent in the newer one too."""
+        if isinstance(call, dict) and (self._old or not self._slots):
+            self._old = True
+            self._add({"index": 0, "function": call}, [])
+
     def whole(self, calls: object) -> None:
         """Take the `tool_calls` list of a whole answer, in which each entry is a call of its own."""
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict):
                 self._merge(self._new(), call)
 
-    def finish(self, *, made_ids: str, cut: bool) -> list[ToolCall]:
+    def finish(self, *, made_ids: str, cut: bool, dialect: str = DIALECT) -> list[ToolCall]:
         """Return the calls in the order in which they began.
 
         Args:
             made_ids: Beginning of the ids that are made for calls without one.
             cut: Whether the answer was ended by a limit, so that the last arguments may be incomplete.
+            dialect: Who may be sent the calls' unknown fields.
         """
         taken = {slot.id for slot in self._slots}
         calls: list[ToolCall] = []
         for number, slot in enumerate(self._slots):
-            own_id = slot.id or _free(f"{made_ids}_{number}", taken)
-            arguments, fault = read_arguments(slot.raw, cut=cut)
+            raw = joined(slot.raw)
+            arguments, fault = read_arguments(raw, cut=cut)
             calls.append(
                 ToolCall(
-                    id=own_id,
-                    name=slot.name,
+                    id=clean(slot.id) or _free(f"{made_ids}_{number}", taken),
+                    name=joined(slot.name),
                     arguments=arguments,
-                    raw=slot.raw,
+                    raw=raw,
                     fault=fault,
-                    extra=slot.extra or None,
-                    dialect=DIALECT,
+                    extra={clean(k): cleaned(v) for k, v in slot.extra.items()} or None,
+                    dialect=dialect,
                 )
             )
         return calls
@@ -93,11 +106,9 @@ class CallAssembler:
     def _add(self, piece: Mapping[str, object], touched: list[_Slot]) -> None:
         index, call_id = _index(piece.get("index")), _text(piece.get("id"))
         slot = self._find(index, call_id, piece, touched)
-        if slot is not None and _begins_anew(slot, piece):
-            if slot not in touched and _text(_function(piece).get("arguments")) == slot.raw:
-                return  # the same call, sent whole once more
-            slot = None
-        if slot is None:
+        if slot is not None and _repeats(slot, piece, touched):
+            return
+        if slot is None or _begins_anew(slot, piece):
             slot = self._new()
         if index is not None:
             self._by_index[index] = slot
@@ -108,14 +119,18 @@ class CallAssembler:
         self._merge(slot, piece)
 
     def _find(self, index: int | None, call_id: str, piece: Mapping[str, object], touched: list[_Slot]) -> _Slot | None:
+        function, current = _function(piece), self._current
+        name = _text(function.get("name"))
         if index is not None:
             slot = self._by_index.get(index)
-            another = slot is not None and call_id and slot.id and slot.id != call_id
-            return None if another else slot
+            return None if slot is not None and _is_another(slot, call_id, name) else slot
         if call_id:
             slot = self._by_id.get(call_id)
-            return None if slot is not None and slot in touched else slot
-        name, current = _text(_function(piece).get("name")), self._current
+            if slot is None and not name and function.get("arguments") and current not in touched:
+                return current  # the id changed in the middle of a call
+            if slot is not None and slot in touched and name and (not slot.size or slot.is_whole):
+                return None  # one id for two calls of one chunk
+            return slot
         another = name and current is not None and (current in touched or current.name not in ("", name))
         return None if another else current
 
@@ -127,12 +142,14 @@ class CallAssembler:
     def _merge(self, slot: _Slot, piece: Mapping[str, object]) -> None:
         function = _function(piece)
         slot.id = slot.id or _text(piece.get("id"))
-        slot.name = _text(function.get("name")) or slot.name  # sent again, not in pieces
+        slot.name = _name(slot, _text(function.get("name")))
         arguments = function.get("arguments")
         if isinstance(arguments, str):
             slot.arguments.append(arguments)
+            slot.size += len(arguments)
         elif arguments is not None:
             slot.arguments[:] = [dumps(arguments).decode()]
+            slot.size = len(slot.arguments[0])
         for name, value in piece.items():
             if name not in _OWN and value is not None:
                 slot.extra[name] = value
@@ -152,13 +169,11 @@ def read_arguments(raw: str, *, cut: bool = False) -> tuple[dict[str, object], s
     if not raw.strip():
         return {}, CUT if cut else None
     try:
-        value = loads(raw)
+        value = exact(raw)
     except ValueError as error:
         return {}, CUT if cut else f"the arguments are not valid JSON ({error}); send one JSON object"
     if not isinstance(value, dict):
         return {}, f"the arguments are {_KINDS[type(value)]}; send one JSON object"
-    if raw.count("{") + raw.count("[") > _DEEP and not _encodable(value):
-        return {}, "the arguments are nested too deeply; send a flatter object"
     return value, None
 
 
@@ -172,23 +187,38 @@ _KINDS: dict[type, str] = {
 }
 
 
-def _encodable(value: object) -> bool:
-    try:
-        orjson.dumps(value)
-    except TypeError:
+def _is_another(slot: _Slot, call_id: str, name: str) -> bool:
+    """Tell whether a piece under the index of a call begins another one; some servers change the id in between."""
+    if not (call_id and name and slot.id) or call_id == slot.id:
         return False
-    return True
+    return name != slot.name or not slot.size or slot.is_whole
 
 
 def _begins_anew(slot: _Slot, piece: Mapping[str, object]) -> bool:
     """Tell whether a piece is a whole call although its slot already holds one."""
     function = _function(piece)
-    if not _text(function.get("name")) or not slot.raw.rstrip().endswith("}"):
-        return False
     arguments = function.get("arguments")
+    if arguments is None or not _text(function.get("name")):
+        return False
     if isinstance(arguments, str) and not arguments.lstrip().startswith("{"):
         return False
-    return arguments is not None and read_arguments(slot.raw)[1] is None
+    return slot.is_whole
+
+
+def _repeats(slot: _Slot, piece: Mapping[str, object], touched: list[_Slot]) -> bool:
+    """Tell whether a piece only says again what its call holds whole; a name twice in one chunk is two calls."""
+    function = _function(piece)
+    arguments = _text(function.get("arguments"))
+    if len(arguments) != slot.size or (slot in touched and function.get("name")):
+        return False
+    return slot.is_whole and arguments == slot.raw
+
+
+def _name(slot: _Slot, name: str) -> str:
+    """Add a name, which servers send once, with each piece, longer each time, or cut in pieces."""
+    if not name or not slot.name or slot.size or name.startswith(slot.name):
+        return name or slot.name
+    return slot.name + name
 
 
 def _function(piece: Mapping[str, object]) -> Mapping[str, object]:
@@ -198,6 +228,8 @@ def _function(piece: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _index(value: object) -> int | None:
+    if isinstance(value, str) and value.isdecimal() and len(value) < 5:
+        return int(value)
     return value if type(value) is int else None
 
 

@@ -16,24 +16,43 @@ from ...types.completion import (
 )
 from ...types.errors import EmptyAnswer
 from ...types.usage import Usage
-from .._json import loads
+from .._json import Pairs, clean, loads
 from .calls import CallAssembler
+from .encode import DIALECT
 from .failures import Failures
 from .think import ThinkFilter
 
 DONE = b"[DONE]"
-REASONING_FIELDS = ("reasoning_content", "reasoning")
-"""Names under which servers send reasoning; the first one that appears is the one that is read and sent back."""
+REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
+"""Names under which servers send reasoning; the first one that says something is the one that is read and sent back."""
 
 REASONS: dict[str, StopReason] = {
     "stop": "stop",
     "length": "length",
     "max_tokens": "length",
+    "model_length": "length",
     "tool_calls": "tool_calls",
+    "tool_use": "tool_calls",
     "function_call": "tool_calls",
     "content_filter": "content_filter",
+    "safety": "content_filter",
+    "sensitive": "content_filter",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
 }
 """The vendors' words for why a model stopped."""
+
+CUT_SHORT = ("length", "content_filter")
+"""Reasons after which the last arguments may be incomplete."""
+
+FAILED = frozenset({"error", "abort", "network_error", "insufficient_system_resource"})
+"""Words that say that the server gave up; what came until then is no answer."""
+
+_MOST_TOKENS = 10**12
+"""A count beyond it is no count."""
+
+_TOLD = 80
+"""Characters of a vendor's unknown word that are logged."""
 
 log = logging.getLogger(__name__)
 
@@ -47,17 +66,21 @@ class Decoder:
     Args:
         failures: Makes the errors, naming the provider.
         made_ids: Beginning of the ids of calls that came without one; unique to the request.
+        dialect: Noted in the calls: who may be sent their unknown fields.
     """
 
     __slots__ = (
         "_calls",
+        "_dialect",
         "_failures",
         "_heard",
         "_made_ids",
+        "_pairs",
         "_reason",
         "_reasoning_field",
         "_said",
         "_think",
+        "_thinking_pairs",
         "_thought",
         "_usage",
         "done",
@@ -65,11 +88,14 @@ class Decoder:
         "vendor_id",
     )
 
-    def __init__(self, failures: Failures, *, made_ids: str) -> None:
+    def __init__(self, failures: Failures, *, made_ids: str, dialect: str = DIALECT) -> None:
         self._failures = failures
+        self._dialect = dialect
         self._made_ids = made_ids
         self._calls = CallAssembler()
         self._think = ThinkFilter()
+        self._pairs = Pairs()
+        self._thinking_pairs = Pairs()
         self._usage: Mapping[str, object] | None = None
         self._reason = ""
         self._reasoning_field = ""
@@ -95,15 +121,7 @@ class Decoder:
         if data == DONE or data.strip() == DONE:
             self.done = True
             return []
-        if not data:
-            return []
-        try:
-            chunk = loads(data)
-        except ValueError as error:
-            raise self._failures.broken(f"the stream holds data that is not JSON ({error})") from None
-        if not isinstance(chunk, dict):
-            raise self._failures.broken("the stream holds JSON that is not an object")
-        return self._chunk(chunk)
+        return self.chunk(self._document(data)) if data else []
 
     def body(self, data: bytes) -> list[ProviderEvent]:
         """Take a whole plain body; it ends the answer.
@@ -112,9 +130,11 @@ class Decoder:
             StreamBroken: not JSON, not UTF-8, or cut.
             ProviderError: the body is an error report.
         """
-        events = self.event(data)
+        document = self._document(data)
         self.done = True
-        return events
+        if "choices" not in document and any(document.get(name) for name in ("message", "detail", "msg")):
+            raise self._failures.in_answer(document)
+        return self.chunk(document)
 
     def usage(self) -> Iterator[ProviderEvent]:
         """Give the last usage that came, once; also for an answer that failed, since it was paid for."""
@@ -132,11 +152,9 @@ class Decoder:
         """
         if not self.ended:
             raise self._failures.broken("the stream ended before the answer did")
-        for event in self._think.close():
-            self._said = True
-            yield event
+        yield from self._last_text()
         reason = self._stop_reason()
-        calls = self._calls.finish(made_ids=self._made_ids, cut=reason in ("length", "content_filter"))
+        calls = self._calls.finish(made_ids=self._made_ids, cut=reason in CUT_SHORT, dialect=self._dialect)
         for call in calls:
             yield CallReady(call=call)
         yield from self.usage()
@@ -149,15 +167,27 @@ class Decoder:
             reason = "tool_calls"
         yield Finished(reason=reason, model=self.model, vendor_id=self.vendor_id)
 
-    def _chunk(self, chunk: Mapping[str, object]) -> list[ProviderEvent]:
+    def _document(self, data: bytes) -> Mapping[str, object]:
+        try:
+            chunk = loads(data, keep_halves=True)
+        except ValueError as error:
+            raise self._failures.broken(f"the stream holds data that is not JSON ({error})") from None
+        if not isinstance(chunk, dict):
+            raise self._failures.broken("the stream holds JSON that is not an object")
+        return chunk
+
+    def chunk(self, chunk: Mapping[str, object]) -> list[ProviderEvent]:
+        """Take one decoded chunk.
+
+        Raises:
+            ProviderError: the server reports an error inside its answer.
+        """
         error = chunk.get("error")
-        if error or chunk.get("object") == "error":
+        if error or chunk.get("object") == "error" or chunk.get("type") == "error":
             raise self._failures.in_answer(error or chunk)
         if not self.vendor_id or not self.model:
             self._note_names(chunk)
-        usage = chunk.get("usage")
-        if usage and isinstance(usage, dict):
-            self._usage = usage
+        self._count(chunk)
         choices = chunk.get("choices")
         if not choices or not isinstance(choices, list):
             return []
@@ -167,8 +197,14 @@ class Decoder:
         events = self._choice(choice)
         reason = choice.get("finish_reason")
         if reason:
+            self._count(choice)  # some servers count inside the choice
             self._finish(reason, choice)
         return events
+
+    def _count(self, place: Mapping[str, object]) -> None:
+        usage = place.get("usage")
+        if usage and isinstance(usage, dict):
+            self._usage = usage
 
     def _choice(self, choice: Mapping[str, object]) -> list[ProviderEvent]:
         delta = choice.get("delta")
@@ -177,34 +213,46 @@ class Decoder:
             pieces = delta.get("tool_calls")
             if pieces:
                 self._calls.add(pieces)
+            elif "function_call" in delta:
+                self._calls.legacy(delta["function_call"])
             return events
         message = choice.get("message")
         if not isinstance(message, dict) or self._heard or self._calls:
             return []  # a repetition of what was streamed
         self._calls.whole(message.get("tool_calls"))
+        self._calls.legacy(message.get("function_call"))
         return self._content(message)
 
     def _content(self, delta: Mapping[str, object]) -> list[ProviderEvent]:
         events: list[ProviderEvent] = []
-        name = self._reasoning_field
-        reasoning = delta.get(name) if name else self._first_reasoning(delta)
-        if isinstance(reasoning, str) and (reasoning or not name):
-            self._thought = self._thought or reasoning != ""
+        reasoning = self._reasoning(delta)
+        if reasoning is not None:
             events.append(ReasoningChunk(text=reasoning, field=self._reasoning_field))
         content = delta.get("content") or delta.get("refusal")
         if not content:
             return events
         self._heard = True
         text = content if isinstance(content, str) else self._blocks(content, events)
-        return self._text(text, events)
+        return self._text(self._pairs.feed(text), events)
 
-    def _first_reasoning(self, delta: Mapping[str, object]) -> object:
-        for name in REASONING_FIELDS:
-            value = delta.get(name)
-            if isinstance(value, str):
-                self._reasoning_field = name
-                return value
-        return None
+    def _reasoning(self, delta: Mapping[str, object]) -> str | None:
+        """Return the reasoning of a chunk; the first empty one counts too, since it has to be sent back."""
+        name = self._reasoning_field
+        if name and self._thought:
+            text = delta.get(name)
+            return self._thinking_pairs.feed(text) if text and isinstance(text, str) else None
+        empty = ""
+        for field in REASONING_FIELDS:
+            text = delta.get(field)
+            if text and isinstance(text, str):
+                self._reasoning_field, self._thought = field, True
+                return self._thinking_pairs.feed(text)
+            if text == "":
+                empty = empty or field
+        if name or not empty:
+            return None
+        self._reasoning_field = empty
+        return ""
 
     def _text(self, text: str, events: list[ProviderEvent]) -> list[ProviderEvent]:
         for event in self._think.feed(text):
@@ -216,23 +264,39 @@ class Decoder:
         return events
 
     def _blocks(self, content: object, events: list[ProviderEvent]) -> str:
-        """Read content that comes as a list of typed blocks."""
+        """Read content that comes as a list of typed blocks, or of strings."""
         texts: list[str] = []
         for block in content if isinstance(content, list) else ():
-            if not isinstance(block, dict):
-                continue
-            if block.get("type") == "thinking":
-                self._thought = True
-                events.append(ReasoningChunk(text=_block_text(block.get("thinking"))))
-            else:
-                texts.append(_block_text(block.get("text")))
+            if isinstance(block, str):
+                texts.append(block)
+            elif isinstance(block, dict):
+                kind = block.get("type")
+                if kind in ("thinking", "reasoning"):
+                    self._thought = True
+                    events.append(ReasoningChunk(text=_block_text(block.get(kind) or block.get("text"))))
+                else:
+                    texts.append(_block_text(block.get("text") or block.get("refusal")))
         return "".join(texts)
 
+    def _last_text(self) -> Iterator[ProviderEvent]:
+        """Give what was held back until no more can come."""
+        alone = self._thinking_pairs.close()
+        if alone:
+            yield ReasoningChunk(text=alone, field=self._reasoning_field)
+        half = self._pairs.close()
+        events = self._text(half, []) if half else []
+        for event in [*events, *self._think.close(answered=bool(self._calls))]:
+            self._said = self._said or type(event) is TextChunk
+            yield event
+
     def _finish(self, reason: object, choice: Mapping[str, object]) -> None:
-        if reason == "error":
-            raise self._failures.in_answer(choice.get("error") or "the server stopped with an error")
+        if isinstance(reason, str) and reason in FAILED:
+            raise self._failures.in_answer(
+                choice.get("error") or f"the server is unavailable: it stopped with {reason}"
+            )
         if not isinstance(reason, str) or reason not in REASONS:
-            log.warning("%s: unknown finish_reason %r is taken as stop", self._failures.name, reason)
+            word = self._failures.scrub(str(reason))[:_TOLD]
+            log.warning("%s: unknown finish_reason %r is taken as stop", self._failures.name, word)
         self._reason = str(reason)
 
     def _stop_reason(self) -> StopReason:
@@ -242,8 +306,8 @@ class Decoder:
 
     def _note_names(self, chunk: Mapping[str, object]) -> None:
         model, vendor_id = chunk.get("model"), chunk.get("id")
-        self.model = self.model or (model if isinstance(model, str) else "")
-        self.vendor_id = self.vendor_id or (vendor_id if isinstance(vendor_id, str) else "")
+        self.model = self.model or (clean(model) if isinstance(model, str) else "")
+        self.vendor_id = self.vendor_id or (clean(vendor_id) if isinstance(vendor_id, str) else "")
 
 
 def _block_text(value: object) -> str:
@@ -275,4 +339,4 @@ def _detail(usage: Mapping[str, object], group: str, name: str) -> int | None:
 
 
 def _count(value: object) -> int | None:
-    return value if type(value) is int and value >= 0 else None
+    return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None

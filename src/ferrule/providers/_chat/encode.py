@@ -1,4 +1,4 @@
-"""Messages as the chat-completions dialect writes them; each one is encoded once and its bytes are kept."""
+"""Messages as the chat-completions dialect writes them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...types.messages import Message
 from ...types.parts import FilePart, ImagePart, Part, TextPart
 from ...types.tools import ToolCall
 from .._json import dumps
-from .._wire import remember
+from .history import encode_history
 
 DIALECT = "openai-chat"
 NO_OUTPUT = "(no output)"
@@ -18,53 +18,37 @@ NO_OUTPUT = "(no output)"
 WITHOUT_REASONING = f"{DIALECT}/plain"
 """Key of the bytes made for servers that refuse a reasoning field."""
 
-_SHOWN = f"{DIALECT}/parts"
-"""Key of a tool message whose parts follow it in a message of their own."""
-
 
 def encode_messages(messages: Sequence[Message], *, reasoning: bool = True) -> list[bytes]:
-    """Encode a history, taking the bytes that are already there.
-
-    A tool message can carry text only, and all answers to one round must stand
-    together; images and files of tools therefore follow in a user message
-    after the last answer.
+    """Encode a history.
 
     Args:
         messages: The history in order.
         reasoning: Whether reasoning goes back under the field that brought it.
     """
-    key = DIALECT if reasoning else WITHOUT_REASONING
-    encoded: list[bytes] = []
-    shown: list[dict[str, object]] = []
-    for message in messages:
-        if shown and message.role != "tool":
-            encoded.append(dumps({"role": "user", "content": shown}))
-            shown = []
-        wire = message.wire
-        if wire is not None and wire[0] == key:
-            encoded.append(wire[1])
-            continue
-        encoded.append(_once(message, key))
-        if message.role == "tool" and message.parts:
-            shown += [{"type": "text", "text": f"Output of {message.name or 'the tool'} ({message.call_id}):"}]
-            shown += [_part(part) for part in message.parts]
-    if shown:
-        encoded.append(dumps({"role": "user", "content": shown}))
-    return encoded
+    if reasoning:
+        return encode_history(messages, DIALECT, encode=_body, show=_shown)
+    return encode_history(messages, WITHOUT_REASONING, encode=_plain_body, show=_shown)
 
 
-def _once(message: Message, key: str) -> bytes:
-    if message.role == "tool" and message.parts:
-        key = _SHOWN  # never equal to the caller's key, so that its parts are looked at each time
-    wire = message.wire
-    if wire is not None and wire[0] == key:
-        return wire[1]
-    made = dumps(_body(message, reasoning=key != WITHOUT_REASONING))
-    remember(message, key, made)
-    return made
+def _shown(answers: Sequence[Message]) -> dict[str, object]:
+    blocks: list[dict[str, object]] = []
+    for message in answers:
+        blocks.append({"type": "text", "text": parts_title(message)})
+        blocks += _parts(message)
+    return {"role": "user", "content": blocks}
 
 
-def _body(message: Message, *, reasoning: bool) -> dict[str, object]:
+def parts_title(message: Message) -> str:
+    """Say whose output the images and files of a tool message are."""
+    return f"Output of {message.name or 'the tool'} ({message.call_id}):"
+
+
+def _plain_body(message: Message) -> dict[str, object]:
+    return _body(message, reasoning=False)
+
+
+def _body(message: Message, *, reasoning: bool = True) -> dict[str, object]:
     match message.role:
         case "assistant":
             return _assistant(message, reasoning=reasoning)
@@ -78,7 +62,12 @@ def _content(message: Message) -> object:
     if not message.parts:
         return message.text
     blocks: list[dict[str, object]] = [{"type": "text", "text": message.text}] if message.text else []
-    return blocks + [_part(part) for part in message.parts if part != TextPart(text="")]
+    return blocks + _parts(message)
+
+
+def _parts(message: Message) -> list[dict[str, object]]:
+    """Encode what stands beside the text; a tool of others may give empty text, which strict servers refuse."""
+    return [_part(part) for part in message.parts if part != TextPart(text="")]
 
 
 def _part(part: Part) -> dict[str, object]:

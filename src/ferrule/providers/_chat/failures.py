@@ -16,7 +16,7 @@ from ...types.errors import (
     RateLimited,
     StreamBroken,
 )
-from .._json import loads
+from .._json import joined, loads
 from .._retry_after import retry_after_s
 
 LONGEST_TEXT = 600
@@ -112,7 +112,7 @@ class Failures:
         """Take the secrets out of a vendor's text, then shorten it."""
         for secret in self.secrets:
             text = text.replace(secret, "***")
-        text = " ".join(text.split())
+        text = " ".join(joined(text).split())
         return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}..."
 
     def broken(self, why: str) -> StreamBroken:

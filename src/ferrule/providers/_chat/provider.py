@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit, urlunsplit
@@ -12,13 +11,11 @@ from urllib.parse import urlsplit, urlunsplit
 from ...ports.clock import Clock
 from ...ports.dialer import Dialer, HttpRequest, HttpResponse
 from ...types.completion import ProviderEvent, Request
-from ...types.errors import ConfigError, ConnectionFailed, ProviderError
+from ...types.errors import ProviderError
 from .answer import Answer
+from .exchange import address, bearer, failed_body, read_events
 from .failures import Failures, refused_parameters, secrets_in
 from .request import REASONING, LengthField, RequestWriter
-
-DRAIN_S = 0.1
-"""How long the end of a finished body is waited for, so that its connection can be used again."""
 
 log = logging.getLogger(__name__)
 
@@ -95,35 +92,13 @@ class OpenAIChat:
             async with self._dialer.open(wanted) as response:
                 if response.status == 200:
                     answer = Answer(self._failures, made_ids=f"call_{request.id.removeprefix('req_')}")
-                    async with aclosing(self._events(response, answer)) as events:
+                    async with aclosing(read_events(response, answer, self._failures)) as events:
                         async for event in events:
                             yield event
                     return
-                body = await _failed_body(response)
+                body = await failed_body(response)
                 if last or not self._leave_out(request, response.status, body):
                     raise self._failure(response, body)
-
-    async def _events(self, response: HttpResponse, answer: Answer) -> AsyncGenerator[ProviderEvent, None]:
-        """Decode a body; what was paid for is reported also when the answer fails."""
-        try:
-            pieces = response.pieces()
-            try:
-                async for piece in pieces:
-                    for event in answer.feed(piece):
-                        yield event
-                    if answer.done:
-                        await _drain(pieces)
-                        break
-            except ConnectionFailed as error:
-                if not answer.ended:
-                    raise self._failures.broken(f"the answer broke off: {error}") from None
-                log.info("%s: the connection failed after the end of the answer: %s", self.name, error)
-            for event in answer.end():
-                yield event
-        except ProviderError:
-            for event in answer.usage():
-                yield event
-            raise
 
     def _leave_out(self, request: Request, status: int, body: bytes) -> bool:
         """Remember the parameters that a refusal names; tell whether there are any."""
@@ -143,35 +118,8 @@ class OpenAIChat:
         return self._failures.of_status(response.status, response.headers, body, now_s=now_s)
 
 
-async def _drain(pieces: AsyncIterator[bytes]) -> None:
-    """Read the few bytes behind the end mark, else the connection could not be kept."""
-    try:
-        async with asyncio.timeout(DRAIN_S):
-            async for _ in pieces:
-                continue
-    except (TimeoutError, ConnectionFailed):
-        return  # the answer is whole; only the connection is lost
-
-
-async def _failed_body(response: HttpResponse) -> bytes:
-    """Read the report of a failed request; a report that cannot be read is an empty one."""
-    try:
-        return await response.read()
-    except ConnectionFailed:
-        return b""
-
-
 def _completions_url(name: str, base_url: str) -> str:
-    try:
-        parts = urlsplit(base_url.strip())
-        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        good = False
-    if not good:
-        raise ConfigError(
-            f"[providers.{name}] base_url is not an http or https address",
-            hint='write it like "https://api.openai.com/v1"',
-        )
+    parts = address(name, base_url, example="https://api.openai.com/v1")
     path = parts.path.rstrip("/")
     if not path.endswith("/chat/completions"):
         path += "/chat/completions"
@@ -179,13 +127,6 @@ def _completions_url(name: str, base_url: str) -> str:
 
 
 def _headers(name: str, endpoint: Endpoint) -> dict[str, str]:
-    headers = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json", **endpoint.headers}
-    key = (endpoint.api_key or "").strip()
-    if key:
-        if not (key.isascii() and key.isprintable()):
-            raise ConfigError(
-                f"[providers.{name}] api_key holds characters that a header cannot carry",
-                hint="copy the key again, without line breaks",
-            )
-        headers["Authorization"] = f"Bearer {key}"
-    return headers
+    accept = "text/event-stream, application/json"
+    own = {"Content-Type": "application/json", "Accept": accept, **endpoint.headers}
+    return own | bearer(name, endpoint.api_key)

@@ -12,6 +12,7 @@ from ...types.completion import ModelOptions, Request
 from ...types.tools import ToolSpec
 from .._json import dumps
 from .encode import encode_messages
+from .strict import permits_strict
 
 LengthField = Literal["max_completion_tokens", "max_tokens"]
 REASONING = "reasoning"
@@ -65,7 +66,7 @@ class RequestWriter:
         body: dict[str, object] = {"model": self.model, **self._streaming(request.deltas)}
         body |= self._options(request)
         if tools:
-            body["tools"] = [_tool(tool) for tool in tools]
+            body["tools"] = [tool_entry(tool) for tool in tools]
         head = dumps(body)[:-1] + b',"messages":['
         if len(self._heads) >= _HEADS:
             self._heads.clear()
@@ -85,6 +86,7 @@ class RequestWriter:
         asked: dict[str, object] = {
             "temperature": options.temperature,
             "parallel_tool_calls": options.parallel_calls if request.tools else None,  # refused without tools
+            "tool_choice": "none" if request.tools and options.allow_calls is False else None,
             self._length_name(): options.max_output_tokens,
             "response_format": _response_format(options.response_schema),
         }
@@ -97,7 +99,8 @@ class RequestWriter:
         return "max_tokens" if self.length_field == "max_completion_tokens" else "max_completion_tokens"
 
 
-def _tool(tool: ToolSpec) -> dict[str, object]:
+def tool_entry(tool: ToolSpec) -> dict[str, object]:
+    """Describe a tool."""
     return {
         "type": "function",
         "function": {"name": tool.name, "description": tool.description, "parameters": orjson.Fragment(tool.schema)},
@@ -107,4 +110,7 @@ def _tool(tool: ToolSpec) -> dict[str, object]:
 def _response_format(schema: bytes | None) -> dict[str, object] | None:
     if schema is None:
         return None
-    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": orjson.Fragment(schema)}}
+    named: dict[str, object] = {"name": "answer", "schema": orjson.Fragment(schema)}
+    if permits_strict(schema):
+        named["strict"] = True
+    return {"type": "json_schema", "json_schema": named}

@@ -13,7 +13,7 @@ class ThinkFilter:
 
     Held back is only an end that may become a tag, and white space before the
     first word. A tag that is never closed does not swallow the answer: its
-    text is given as text when the stream ends.
+    text is given as text when the stream ends, unless tool calls are the answer.
     """
 
     __slots__ = ("_before", "_close", "_held", "_open", "_shown", "_swallowed", "_thought")
@@ -34,11 +34,11 @@ class ThinkFilter:
             return [TextChunk(text=text)]
         return self._scan(self._held + text)
 
-    def close(self) -> list[ProviderEvent]:
-        """End the text: give what was held, and the text of an unclosed block."""
+    def close(self, *, answered: bool = False) -> list[ProviderEvent]:
+        """End the text: give what was held, and the text of an unclosed block if nothing else is the answer."""
         held, self._held = self._held, ""
         if self._close:
-            held = "".join(self._swallowed) + held
+            held = "" if answered else "".join(self._swallowed) + held
             self._close = ""
         return [TextChunk(text=held)] if held.strip() else []
 

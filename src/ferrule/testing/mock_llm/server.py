@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+from . import ollama, wire
 from .script import Reply, error
-from .wire import by_model, plain_body, stream_body
+from .wire import by_model
 
 LONGEST_HEAD = 65_536
 _REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many Requests"}
@@ -34,7 +35,8 @@ class MockLLM:
     """A scripted model server; use it as an async context manager.
 
     A script is a list of replies, taken one per request to
-    ``/chat/completions``, or a function from the recorded request to a reply.
+    ``/v1/chat/completions`` or, in Ollama's dialect, ``/api/chat``; or a
+    function from the recorded request to a reply.
     When the list is used up the server answers 500 and says so.
     """
 
@@ -51,6 +53,11 @@ class MockLLM:
     def base_url(self) -> str:
         """Address up to and including the version."""
         return f"http://127.0.0.1:{self.port}/v1"
+
+    @property
+    def ollama_url(self) -> str:
+        """Address for those who speak Ollama's dialect."""
+        return f"http://127.0.0.1:{self.port}"
 
     @property
     def unconsumed(self) -> int:
@@ -112,7 +119,13 @@ class MockLLM:
         if request.method == "GET" and path == "/models":
             data = [{"id": model, "object": "model", "owned_by": "mock"} for model in self._models]
             return error(200, {"object": "list", "data": data})
-        if request.method != "POST" or path != "/chat/completions":
+        if request.method == "GET" and path == ollama.VERSION:
+            return error(200, {"version": "0.0.0-mock"})
+        if request.method == "GET" and path == ollama.TAGS:
+            return error(200, ollama.tags(self._models))
+        if request.method == "POST" and path == ollama.SHOW:
+            return error(200, ollama.show())
+        if request.method != "POST" or path not in ("/chat/completions", ollama.CHAT):
             return error(404, {"error": {"message": f"no such route: {request.method} {request.path}"}})
         if request.json is None:
             return error(400, {"error": {"message": "the body is no JSON object"}})
@@ -147,11 +160,14 @@ async def _read(reader: asyncio.StreamReader) -> Recorded | None:
 async def _send(reply: Reply, request: Recorded, writer: asyncio.StreamWriter) -> bool:
     """Write one answer; False when the connection cannot be used again."""
     model = str((request.json or {}).get("model", ""))
-    streamed = bool((request.json or {}).get("stream"))
+    native = request.path.startswith(ollama.CHAT)
+    streamed = bool((request.json or {}).get("stream", native))  # Ollama streams unless told not to
     body, kind = reply.body, "application/json"
     if body is None:
-        body = stream_body(reply, model) if streamed else plain_body(reply, model)
-        kind = "text/event-stream" if streamed else kind
+        dialect = ollama if native else wire
+        body = dialect.stream_body(reply, model) if streamed else dialect.plain_body(reply, model)
+        if streamed:
+            kind = "application/x-ndjson" if native else "text/event-stream"
     if reply.delay_s:
         await asyncio.sleep(reply.delay_s)
     own = {name.lower(): value for name, value in reply.headers.items()}

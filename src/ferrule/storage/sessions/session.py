@@ -1,0 +1,151 @@
+"""One conversation, as rows that are only ever added."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+
+from ...ports.clock import Clock
+from ...ports.session import SessionFacts
+from ...types.codec import clean
+from ...types.cuts import title_of
+from ...types.errors import StoreError
+from ...types.messages import Message
+from ...types.tools import ToolCall
+from ...types.unstoppable import Unstoppable, settled
+from ..session_locks import SessionLock
+from ..sqlite import Database, Statement
+from .rows import encoded, numbered
+
+_NEW = "insert into sessions values (?, ?, ?, ?, ?, ?, ?)"
+_ADD = "insert into messages values (?, ?, ?, ?, ?)"
+_INTEND = "insert or replace into intents values (?, ?, ?, ?, ?, ?)"
+_TOUCH = "update sessions set changed_ms = max(changed_ms, ?), title = iif(title = '', ?, title) where id = ?"
+
+
+class SqliteSession:
+    """One conversation, held by this process. A session without messages leaves no row behind."""
+
+    def __init__(
+        self, database: Database, clock: Clock, facts: SessionFacts, lock: SessionLock, *, is_new: bool = False
+    ) -> None:
+        """Read what is there.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        self._database = database
+        self._clock = clock
+        self._facts = facts
+        self._lock: SessionLock | None = lock
+        self._is_new = is_new
+        self._last: Unstoppable[None] | None = None
+        self.id = facts.id
+        self._messages = [] if is_new else [message for _, message in numbered(database, facts.id)]
+        self._next = 0 if is_new else _after(database, facts.id)
+        self._in_doubt = () if is_new else _in_doubt(database, facts.id, self._messages)
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The whole history, oldest first."""
+        return self._messages
+
+    @property
+    def interrupted(self) -> Sequence[ToolCall]:
+        """Calls that were begun before a crash and have no result yet."""
+        return _without_result(self._in_doubt, self._messages) if self._in_doubt else ()
+
+    def append(self, messages: Sequence[Message]) -> Unstoppable[None]:
+        """Add messages, all or none, in this order; on disk when it returns.
+
+        Raises:
+            StoreError: nothing was added, or the session is closed.
+        """
+        return self._write(messages, ())
+
+    def intend(self, messages: Sequence[Message], calls: Sequence[ToolCall]) -> Unstoppable[None]:
+        """Add messages and record that these calls are about to run; on disk when it returns.
+
+        Raises:
+            StoreError: nothing was added; the calls must not run.
+        """
+        return self._write(messages, calls)
+
+    async def close(self) -> None:
+        """Let go of the session, after what was given to it is written; safe to call twice."""
+        if (
+            self._last is not None and not self._last.done()
+        ):  # nobody else may hold the session while this one still writes
+            await asyncio.wait([self._last])
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def _write(self, messages: Sequence[Message], calls: Sequence[ToolCall]) -> Unstoppable[None]:
+        if self._lock is None:
+            raise StoreError(f"session {self.id!r} is closed", hint="open it again", code="session.closed")
+        if not messages and not calls:
+            return settled()
+        was_new, begin, number, now = self._is_new, len(self._messages), self._next, self._clock.now_ms()
+        statements = [Statement(_NEW, [new_row(self._facts)])] if was_new else []
+        statements += added(self._facts, number, messages, calls, now)
+
+        def forget() -> None:
+            del self._messages[begin:]
+            self._is_new, self._next = was_new, number
+
+        self._messages.extend(messages)  # a second append must find its place before this one is on disk
+        self._is_new, self._next = False, number + len(messages)
+        self._last = self._database.write(statements, undo=forget)
+        return self._last
+
+
+def new_row(facts: SessionFacts) -> tuple[object, ...]:
+    """Return the row of a session that begins; its first message gives it its title."""
+    return (facts.id, facts.agent, facts.person, facts.audience, "", facts.created_ms, facts.changed_ms)
+
+
+def whole(facts: SessionFacts, messages: Sequence[Message], begun: Collection[ToolCall], now: int) -> list[Statement]:
+    """Return what makes a session with all its messages."""
+    return [Statement(_NEW, [new_row(facts)]), *added(facts, 0, messages, begun, now)]
+
+
+def added(
+    facts: SessionFacts, number: int, messages: Sequence[Message], calls: Collection[ToolCall], now: int
+) -> list[Statement]:
+    """Return what adds messages and the calls that are about to run.
+
+    Args:
+        facts: Whose session it is.
+        number: The number of the first message.
+        messages: What was said.
+        calls: What is about to run.
+        now: The time, in milliseconds since 1970.
+    """
+    who = (facts.person, facts.audience)
+    out: list[Statement] = []
+    rows = [(facts.id, number + i, *who, encoded(facts.id, message)) for i, message in enumerate(messages)]
+    if rows:
+        out.append(Statement(_ADD, rows))
+    if calls:
+        out.append(Statement(_INTEND, [(facts.id, call.id, *who, clean(call.name), now) for call in calls]))
+    out.append(Statement(_TOUCH, [(now, clean(title_of(messages)), facts.id)]))
+    return out
+
+
+def _after(database: Database, session_id: str) -> int:
+    """Return the number after the last message, also when that one was taken back."""
+    ((last,),) = database.read("select ifnull(max(seq), -1) from messages where session_id = ?", (session_id,))
+    return int(str(last)) + 1
+
+
+def _in_doubt(database: Database, session_id: str, messages: Sequence[Message]) -> tuple[ToolCall, ...]:
+    """Return the calls whose intent is on disk and whose result is not."""
+    rows = database.read("select call_id from intents where session_id = ?", (session_id,))
+    intended = {call_id for (call_id,) in rows}
+    return _without_result([call for message in messages for call in message.calls if call.id in intended], messages)
+
+
+def _without_result(calls: Sequence[ToolCall], messages: Sequence[Message]) -> tuple[ToolCall, ...]:
+    answered = {message.call_id for message in messages if message.role == "tool"}
+    return tuple(call for call in calls if call.id not in answered)

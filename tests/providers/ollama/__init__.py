@@ -1,0 +1,1 @@
+"""Provider ``ollama``, against servers on this machine that say exactly what a test wrote."""
