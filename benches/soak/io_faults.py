@@ -25,10 +25,7 @@ import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
-
-import apsw
 
 from ferrule.ports.session import Session, SessionKey
 from ferrule.storage.atomic import write_atomic
@@ -82,15 +79,10 @@ class Sessions:
         await self.create()
 
     async def close(self) -> None:
-        """Close, which moves the log into the file.
-
-        SQLite says nothing of what fails then: all is in the log. The error
-        of a layer written in Python comes up through apsw all the same.
-        """
-        with suppress(apsw.Error):
-            async with open_sessions(self._path, self._clock, self._ids) as store:
-                await self._append(await store.open(KEY), 2)
-                self._faults.arm()
+        """Close, which moves the log into the file."""
+        async with open_sessions(self._path, self._clock, self._ids) as store:
+            await self._append(await store.open(KEY), 2)
+            self._faults.arm()
 
     async def used(self, step: str) -> None:
         """Do one step with a session of two messages; when it fails, the store must go on afterwards."""

@@ -13,6 +13,7 @@ from pathlib import Path
 import apsw
 
 from ...types.errors import StoreError
+from .. import atomic
 from ..atomic import PREFIX, SUFFIX, sync_folder
 from ..locks import LockHeld
 from ..session_locks import SessionLocks
@@ -91,7 +92,7 @@ def make_folder(folder: Path) -> None:
         StoreError: it cannot be made.
     """
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        atomic.make_folder(folder)
     except OSError as error:
         raise StoreError(
             f"the folder {folder} cannot be made: {error.strerror}",
