@@ -49,6 +49,22 @@ class Editor:
     path: FilePath
     adapters: Adapters
 
+    def begin(self, text: str) -> None:
+        """Write the first config of a home.
+
+        Raises:
+            InvalidConfig: it has faults; nothing was written.
+            Conflict: there is one already.
+        """
+
+        def whole(before: str) -> str:
+            if before:
+                raise Conflict(f"there is a config already: {self.path}", hint="`ferrule config set` changes it")
+            self._judge(text)
+            return text
+
+        self._rewrite(whole, None)
+
     def set(self, key: str, text: str, *, expected: str | None = None) -> None:
         """Set a key; `text` is TOML, or plain text where it cannot be read as TOML.
 
