@@ -50,14 +50,28 @@ if [ "$purpose" = check ]; then
     exit 0
 fi
 
-# A checkout that was moved, or a Python that is gone, leaves scripts that point nowhere: start over.
-if [ -n "$home" ] && { [ "$home" != "$PWD" ] || ! .venv/bin/python -c '' 2>/dev/null; }; then
+# A checkout that was moved, a Python that is gone, or a stop in the middle of making .venv leave scripts that
+# point nowhere or do not start: start over.
+unfinished=.venv/.ferrule-unfinished
+runs() { [ -x .venv/bin/pip ] && .venv/bin/pip --version >/dev/null 2>&1; }
+if [ -e "$unfinished" ] || { [ -n "$home" ] && [ "$home" != "$PWD" ]; } || { [ -e .venv/bin/pip ] && ! runs; }; then
     rm -rf .venv
     todo=" $parts package"
 fi
+[ -x .venv/bin/ferrule ] || case "$todo" in *package*) ;; *) todo="$todo package" ;; esac
 echo "Installing into .venv. Downloads up to $size; what is complete is kept if you stop." >&2
+# The last thing pip does for a distribution is to list INSTALLER in its RECORD. One without it was left half
+# installed by a stop; pip would take it for whole, or refuse to replace it. Folders with ~ are pip's own leftovers.
+for info in .venv/lib/python*/site-packages/*.dist-info; do
+    [ -d "$info" ] || continue
+    grep -q '/INSTALLER,' "$info/RECORD" 2>/dev/null || rm -rf "$info"
+done
+rm -rf .venv/lib/python*/site-packages/~*
 if [ ! -x .venv/bin/pip ]; then
+    mkdir -p .venv
+    : > "$unfinished"
     "$python" -m venv .venv
+    rm "$unfinished"
 fi
 echo "$PWD" > .venv/.ferrule-home
 list=$(mktemp)

@@ -84,6 +84,7 @@ class OnTerminal:
     def __init__(self, process: asyncio.subprocess.Process, ours: int) -> None:
         self.process = process
         self.all = ""
+        self.raw = ""
         self._ours = ours
         self._from = 0
         self._news = asyncio.Event()
@@ -121,7 +122,8 @@ class OnTerminal:
 
     def _read(self) -> None:
         try:
-            self.all += ESCAPES.sub("", os.read(self._ours, 65_536).decode("utf-8", "replace"))
+            self.raw += os.read(self._ours, 65_536).decode("utf-8", "replace")
+            self.all = ESCAPES.sub("", self.raw)
         except OSError:  # the program has ended
             asyncio.get_running_loop().remove_reader(self._ours)
         self._news.set()

@@ -80,14 +80,13 @@ async def test_events_are_json_lines(tmp_path: Path) -> None:
 
 
 async def test_an_interrupt_ends_with_130_and_the_conversation_goes_on_later(tmp_path: Path) -> None:
-    async with MockLLM([say("a b c d e f").stall(250), say("later")]) as server:
+    async with MockLLM([say("begun " * 20).stall(900), say("later")]) as server:
         place = place_for(tmp_path, server)
         process = await start(place, "run", "first question")
         assert process.stdin is not None
         process.stdin.close()
-        while not server.requests:
-            await asyncio.sleep(0.01)
-        await asyncio.sleep(0.3)
+        assert process.stdout is not None
+        await asyncio.wait_for(process.stdout.readexactly(1), 40)
         process.send_signal(signal.SIGINT)
         _, err = await asyncio.wait_for(process.communicate(), 20)
         assert (process.returncode, "Traceback" in err.decode()) == (130, False), err.decode()
@@ -123,7 +122,7 @@ async def test_a_chat_on_a_terminal_asks_and_stops_an_answer(tmp_path: Path) -> 
     replies = [
         call("file_write", {"path": "b.txt", "content": "x"}),
         say("written"),
-        say("a b c d").stall(200),
+        say("begun " * 20).stall(900),
         say("on"),
     ]
     async with MockLLM(replies) as server:
@@ -150,9 +149,7 @@ async def test_a_chat_on_a_terminal_asks_and_stops_an_answer(tmp_path: Path) -> 
         await until("written")
         await until("you>")
         await write(b"talk\r")
-        while len(server.requests) < 3:
-            await asyncio.sleep(0.01)
-        await asyncio.sleep(0.3)
+        await until("begun")
         process.send_signal(signal.SIGINT)
         await until("you>")
         await write(b"go on\r")

@@ -11,6 +11,7 @@ from rich.syntax import Syntax
 
 from ..types.access import NOBODY, ApprovalAnswer, ApprovalRequest
 from .printable import printable
+from .terminal import prompt_output
 
 ReadLine = Callable[[str], Awaitable[str]]
 """Shows a prompt and returns one line; raises EOFError at the end of input."""
@@ -64,7 +65,6 @@ async def read_terminal_line(prompt: str) -> str:
         EOFError: standard input ended.
     """
     from prompt_toolkit import PromptSession
-    from prompt_toolkit.output import create_output
 
-    session: PromptSession[str] = PromptSession(output=create_output(stdout=sys.stderr))
+    session: PromptSession[str] = PromptSession(output=prompt_output(sys.stderr))
     return await session.prompt_async(prompt)

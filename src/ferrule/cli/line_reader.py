@@ -12,6 +12,7 @@ from rich.console import Console
 from ..config.layout import Layout
 from .approve import ReadLine
 from .incoming import Lines, refuse_nul, text_of
+from .terminal import prompt_output
 
 if TYPE_CHECKING:
     from prompt_toolkit.history import History
@@ -32,7 +33,7 @@ def make_reader(out: Console, place: Layout) -> ReadLine:
 
     place.prepare()
     history = _history(out, place.home / "state" / "chat_history")
-    session: PromptSession[str] = PromptSession(history=history)
+    session: PromptSession[str] = PromptSession(history=history, output=prompt_output(sys.stdout))
 
     async def read(prompt: str) -> str:
         line = await session.prompt_async(prompt)

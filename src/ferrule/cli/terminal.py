@@ -7,11 +7,14 @@ import os
 import signal
 import sys
 from collections.abc import Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 
 from ..types.errors import UsageError
+
+if TYPE_CHECKING:
+    from prompt_toolkit.output import Output
 
 NARROWEST = 20
 """Columns; what is said to be narrower (COLUMNS=0) would show one letter a line, or nothing."""
@@ -21,6 +24,15 @@ def console(*, stderr: bool = False) -> Console:
     """Return a console of the terminal's width, which also a wrong COLUMNS cannot make unreadable."""
     made = Console(stderr=stderr)
     return made if made.width >= NARROWEST else Console(stderr=stderr, width=NARROWEST)
+
+
+def prompt_output(stream: TextIO) -> Output:
+    """Return where a prompt is drawn; a dumb terminal gets no control sequences, not even for its cursor."""
+    from prompt_toolkit.output import create_output
+    from prompt_toolkit.output.plain_text import PlainTextOutput
+    from prompt_toolkit.utils import is_dumb_terminal
+
+    return PlainTextOutput(stream) if is_dumb_terminal() else create_output(stdout=stream)
 
 
 def someone_is_there() -> bool:
