@@ -38,6 +38,7 @@ class Pool:
         self._idle: dict[Server, list[Connection]] = {}
         self._sweeper: asyncio.TimerHandle | None = None
         self._tls: ssl.SSLContext | None = None
+        self._is_closed = False
 
     async def connection(self, server: Server, connect_s: float) -> Connection:
         """Return an idle connection, or a new one.
@@ -59,13 +60,17 @@ class Pool:
             raise Broken(NO_CONNECTION) from None
 
     def put(self, connection: Connection, server: Server) -> None:
-        """Keep a connection for the next request."""
+        """Keep a connection for the next request, unless there will be none."""
+        if self._is_closed:
+            connection.abort()
+            return
         self._idle.setdefault(server, []).append(connection)
         if self._sweeper is None:
             self._sweeper = self._loop.call_later(self._idle_s, self._sweep)
 
     async def close(self) -> None:
-        """Close all idle connections."""
+        """Close all idle connections; one that is in use is closed when its answer has been read."""
+        self._is_closed = True
         if self._sweeper is not None:
             self._sweeper.cancel()
             self._sweeper = None
