@@ -53,9 +53,10 @@ class Pool:
             if connection.is_open and self._loop.time() - connection.idle_since < self._idle_s:
                 return connection
             connection.abort()
+        tls = self._tls_context() if server.is_tls else None  # reading the certificates is not the server's delay
         try:
             async with asyncio.timeout(connect_s):
-                return await self._connect(server)
+                return await self._connect(server, tls)
         except TimeoutError:
             raise Broken(NO_CONNECTION) from None
 
@@ -80,7 +81,7 @@ class Pool:
         self._idle.clear()
         await asyncio.sleep(0)  # transports let go of their sockets in the next iteration
 
-    async def _connect(self, server: Server) -> Connection:
+    async def _connect(self, server: Server, tls: ssl.SSLContext | None) -> Connection:
         found = await self._loop.getaddrinfo(server.host, server.port, type=socket.SOCK_STREAM)
         connected = await aiohappyeyeballs.start_connection(
             found, happy_eyeballs_delay=ADDRESS_DELAY_S, interleave=1, loop=self._loop
@@ -89,8 +90,8 @@ class Pool:
             _, connection = await self._loop.create_connection(
                 Connection,
                 sock=connected,
-                ssl=self._tls_context() if server.is_tls else None,
-                server_hostname=server.host.rstrip(".") if server.is_tls else None,
+                ssl=tls,
+                server_hostname=server.host.rstrip(".") if tls is not None else None,
             )
         except BaseException:
             connected.close()
