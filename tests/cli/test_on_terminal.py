@@ -39,3 +39,22 @@ async def test_ctrl_c_at_a_question_or_after_one_stops_the_answer_and_the_prompt
             await screen.type("\x04")
             assert await screen.end() == 0
             assert "Traceback" not in screen.all
+
+
+async def test_what_was_typed_before_a_question_is_no_answer_to_it(tmp_path: Path) -> None:
+    async with MockLLM([]) as server:
+        place = place_for(tmp_path, server)
+        async with on_terminal(place, "chat") as screen:
+            await screen.until("you>")
+            await screen.type("/run touch made\ry\ry\r")
+            await screen.until("Allow?")
+            await screen.type("n\r")
+            await screen.until("the person said no", "you>")
+            assert not (place.folder / "made").exists()
+            await screen.type("/run touch made\r")
+            await screen.until("Allow?")
+            await screen.type("y\r")
+            await screen.until("✓", "you>")
+            assert (place.folder / "made").exists()
+            await screen.type("\x04")
+            assert await screen.end() == 0

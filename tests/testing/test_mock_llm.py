@@ -17,7 +17,7 @@ from ferrule.core.provider_shapes import fold
 from ferrule.testing.mock_llm import MockLLM, Reply, call, calls, error, raw, say
 from ferrule.testing.mock_llm.steps import step_of
 from ferrule.types.completion import Completion, Request
-from ferrule.types.errors import ConnectionFailed, Overloaded, RateLimited, StreamBroken
+from ferrule.types.errors import BadRequest, ConnectionFailed, Overloaded, RateLimited, StreamBroken
 from ferrule.types.messages import Message
 from ferrule.types.tools import ToolSpec
 
@@ -67,7 +67,7 @@ async def test_every_request_is_recorded_as_it_arrived() -> None:
 
 async def test_a_used_up_script_says_so() -> None:
     async with MockLLM([]) as server:
-        with pytest.raises(Overloaded, match="used up"):
+        with pytest.raises(BadRequest, match="used up"):
             await ask(server)
 
 

@@ -23,7 +23,7 @@ from ..ports.tool import Tool
 from ..sandbox.dialer import HttpDialer
 from ..storage.sessions import SqliteSessions, open_sessions
 from ..telemetry.log import start_logging
-from ..types.errors import UsageError
+from ..types.errors import ConfigError, UsageError
 from . import discovery
 from .first_provider import FirstProvider, first_model, first_provider
 from .gate import Gate
@@ -101,7 +101,7 @@ async def open_agent(home: Home, choices: Choices, *, approver: Approver | None)
         parts = Parts(name="", dialer=dialer, clock=clock, ids=ids, home=str(home.layout.home))
         provider = await _open_provider(home, alias, parts, stack)
         policy = home.policy_of(alias, choices.folder)
-        os.makedirs(policy.workspace, exist_ok=True)
+        _refuse_a_missing_workspace(policy.workspace, alias)
         gate = Gate.from_policy(policy, memory=await _open_memory(home, alias, parts, stack))
         tools = tools_of(home, alias)
         sessions = await stack.enter_async_context(open_sessions(home.layout.sessions, clock, ids))
@@ -127,6 +127,15 @@ async def open_agent(home: Home, choices: Choices, *, approver: Approver | None)
             note=_said(provider, "label"),
             gate=gate,
             tools=summaries(tools),
+        )
+
+
+def _refuse_a_missing_workspace(folder: str, alias: str) -> None:
+    if not os.path.isdir(folder):
+        raise ConfigError(
+            f"there is no folder {folder}, where {alias} works",
+            hint=f"make it, or correct agents.{alias}.workspace.path",
+            code="config.workspace",
         )
 
 

@@ -11,7 +11,7 @@ from rich.syntax import Syntax
 
 from ..types.access import NOBODY, ApprovalAnswer, ApprovalRequest
 from .printable import printable
-from .terminal import prompt_output
+from .terminal import forget_typed_ahead, prompt_output
 
 ReadLine = Callable[[str], Awaitable[str]]
 """Shows a prompt and returns one line; raises EOFError at the end of input."""
@@ -30,6 +30,7 @@ class TerminalApprover:
         """Ask; the end of input counts as nobody being there."""
         async with self._turn:
             self._show(request)
+            forget_typed_ahead()
             return await self._answer(request)
 
     async def _answer(self, request: ApprovalRequest) -> ApprovalAnswer:

@@ -150,10 +150,15 @@ def _run(name: str, target: str, arguments: list[str]) -> int:
     except click.Abort:
         sys.stderr.write("cancelled\n")
         return 130
+    except click.UsageError as error:
+        raise UsageError(error.format_message(), hint=f"`{_path(error, name)} --help` shows how") from error
     except click.ClickException as error:
-        error.show()
-        return 2
+        raise UsageError(error.format_message()) from error
     return code if isinstance(code, int) else 0
+
+
+def _path(error: click.UsageError, name: str) -> str:
+    return error.ctx.command_path if error.ctx is not None else f"ferrule {name}"
 
 
 def _nearest(name: str) -> str:

@@ -35,6 +35,19 @@ def prompt_output(stream: TextIO) -> Output:
     return PlainTextOutput(stream) if is_dumb_terminal() else create_output(stdout=stream)
 
 
+def forget_typed_ahead() -> None:
+    """Forget what was typed before a question is shown: it cannot have been meant as an answer to it."""
+    if not sys.stdin.isatty():
+        return
+    import termios
+
+    from prompt_toolkit.application import get_app_session
+    from prompt_toolkit.input.typeahead import clear_typeahead
+
+    termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+    clear_typeahead(get_app_session().input)
+
+
 def someone_is_there() -> bool:
     """Tell whether a person can be asked, and can answer."""
     return sys.stdin.isatty() and sys.stderr.isatty()

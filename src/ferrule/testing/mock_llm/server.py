@@ -37,7 +37,7 @@ class MockLLM:
     A script is a list of replies, taken one per request to
     ``/v1/chat/completions`` or, in Ollama's dialect, ``/api/chat``; or a
     function from the recorded request to a reply.
-    When the list is used up the server answers 500 and says so.
+    When the list is used up the server answers 400 and says so.
     """
 
     def __init__(self, script: Script | None = None, *, models: Iterable[str] = ("mock-plain-16",)) -> None:
@@ -134,7 +134,7 @@ class MockLLM:
         if self._steps is None:
             return by_model(request.json)
         if not self._steps:
-            return error(500, {"error": {"message": "the script is used up"}})
+            return error(400, {"error": {"message": "the script is used up"}})  # asking again would not help
         return self._steps.popleft()
 
 
