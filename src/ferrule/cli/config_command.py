@@ -16,6 +16,7 @@ from ..config.load import Loaded, load
 from ..config.root import ADAPTER_ROOTS
 from ..config.shape import Adapters, shape_of
 from ..config.values import Value, lookup, values
+from .offered_words import agents_here
 from .printable import printable
 
 ADAPTERS = Adapters(settings_for=discovery.settings_for, names=discovery.names)
@@ -36,7 +37,14 @@ def config() -> None:
 
 
 @config.command()
-@click.option("--agent", "agents", multiple=True, metavar="ALIAS", help="Only these agents' secrets must be set.")
+@click.option(
+    "--agent",
+    "agents",
+    shell_complete=agents_here,
+    multiple=True,
+    metavar="ALIAS",
+    help="Only these agents' secrets must be set.",
+)
 def validate(agents: Sequence[str]) -> None:
     """Check the whole file and report everything that is wrong with it."""
     loaded = _load(_layout(), agents or None)
