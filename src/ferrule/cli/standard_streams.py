@@ -12,11 +12,13 @@ import io
 import os
 import select
 import sys
-from typing import TYPE_CHECKING, TextIO
 
 from ..types.errors import FerruleError
 
+TYPE_CHECKING = False  # type checkers take it for true; `typing` itself would be loaded by every --help
 if TYPE_CHECKING:
+    from typing import TextIO
+
     from _typeshed import ReadableBuffer
 
 
