@@ -20,9 +20,9 @@ test-system:      ## suites that name real programs with needs(...)
 	@sh ci/setup.sh test
 	@$(PY) -m ci.check --system
 
-nightly:          ## the large counts: every property test with many more examples
+nightly:          ## the large counts: every program of benches/soak, every property test with many more examples
 	@sh ci/setup.sh test
-	@HYPOTHESIS_PROFILE=nightly $(PY) -m pytest -q -n2 --timeout=3600
+	@$(PY) -m ci.nightly $(if $(SHARE),--share $(SHARE),)
 
 bench:            ## the comparison table, or BENCH='soak.crash_config --seeds 200': a program of benches/ by name
 	@sh ci/setup.sh test

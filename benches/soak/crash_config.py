@@ -5,7 +5,7 @@ pipe. The parent kills it 0 to 20 ms after an acknowledgement, then starts
 anew: reads the file, compares it with what was acknowledged, checks mode and
 link, changes it once more, and looks for files that were left behind.
 
-    python -m benches.soak.crash_config --seeds 2000
+    python -m benches.soak.crash_config --seeds 0:2000
 
 Prints one JSON object; exit code 1 when anything was lost.
 """
@@ -30,6 +30,8 @@ from ferrule.config.edit import Editor
 from ferrule.config.load import load
 from ferrule.config.shape import Adapters, no_settings
 from ferrule.types.errors import FerruleError
+
+from ._seeds import parsed
 
 KEY = "agents.default.instructions"
 EXPECTED = {"config.toml", "config.toml.bak", "config.toml.bak.1"}
@@ -83,8 +85,8 @@ def inspect(path: Path, acknowledged: int, faults: Counter[str]) -> int:
     return found + 1
 
 
-def run(seeds: int, first_seed: int) -> Counter[str]:
-    """Kill `seeds` times in a folder of its own."""
+def run(seeds: range) -> Counter[str]:
+    """Kill once per seed, in a folder of its own."""
     faults: Counter[str] = Counter(lost=0, failed_starts=0, changed_modes=0, links_replaced=0, left_behind=0)
     with tempfile.TemporaryDirectory() as folder:
         real = Path(folder) / "elsewhere" / "real.toml"
@@ -95,7 +97,7 @@ def run(seeds: int, first_seed: int) -> Counter[str]:
         real.chmod(0o600)
         path.symlink_to(real)
         number = 0
-        for seed in range(first_seed, first_seed + seeds):
+        for seed in seeds:
             acknowledged = kill_once(path, number + 1, random.Random(seed))
             number = inspect(path, acknowledged, faults)
     return faults
@@ -104,11 +106,10 @@ def run(seeds: int, first_seed: int) -> Counter[str]:
 def main() -> int:
     """Read the arguments, run, report."""
     parser = argparse.ArgumentParser(description="Kill a writer of config.toml and count what was lost.")
-    parser.add_argument("--seeds", type=int, default=50, help="how many times")
-    parser.add_argument("--first-seed", type=int, default=0, help="where to begin")
+    parser.add_argument("--seeds", type=parsed, default=range(50), metavar="A:B", help="from A up to, not with, B")
     options = parser.parse_args()
-    faults = run(options.seeds, options.first_seed)
-    sys.stdout.write(json.dumps({"kills": options.seeds, **faults}) + "\n")
+    faults = run(options.seeds)
+    sys.stdout.write(json.dumps({"kills": len(options.seeds), **faults}) + "\n")
     return 1 if any(faults.values()) else 0
 
 

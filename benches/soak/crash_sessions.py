@@ -41,6 +41,8 @@ from ferrule.types.access import Allow, Deny
 from ferrule.types.completion import ProviderEvent, Request
 from ferrule.types.errors import FerruleError
 
+from ._seeds import parsed
+
 ROUNDS = 2
 """Rounds of a turn in which the model calls the tool."""
 
@@ -185,12 +187,6 @@ def run(seeds: range) -> Counter[str]:
                     sys.stderr.write(f"seed {seed}: {error}\n")
         faults["acknowledged"] += len(acknowledged)
     return faults
-
-
-def parsed(text: str) -> range:
-    """Read ``A:B``."""
-    first, _, end = text.partition(":")
-    return range(int(first), int(end))
 
 
 def main() -> int:

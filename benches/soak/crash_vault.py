@@ -37,6 +37,8 @@ from ferrule.config.layout import Layout
 from ferrule.storage.vault import INSTALL, vault_in
 from ferrule.types.errors import FerruleError
 
+from ._seeds import parsed
+
 SEEDS_PER_HOME = 10
 NAMES = ("one", "two", "three")
 KEY = "providers.openai.main.api_key"
@@ -201,12 +203,6 @@ def run(seeds: range) -> Counter[str]:
         faults["acknowledged"] += known.acknowledged
         faults["rotations"] += known.rotated
     return faults
-
-
-def parsed(text: str) -> range:
-    """Read ``A:B``."""
-    first, _, end = text.partition(":")
-    return range(int(first), int(end))
 
 
 def main() -> int:

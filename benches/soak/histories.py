@@ -22,6 +22,8 @@ from collections import Counter
 
 from tests.core._histories import fault_of
 
+from ._seeds import parsed
+
 SHOWN = 20
 """Faults that are printed in full."""
 
@@ -38,12 +40,6 @@ def run(seeds: range) -> Counter[str]:
             if counts["faults"] <= SHOWN:
                 sys.stderr.write(f"seed {seed}: {fault}\n")
     return counts
-
-
-def parsed(text: str) -> range:
-    """Read ``A:B``."""
-    first, _, end = text.partition(":")
-    return range(int(first), int(end))
 
 
 def main() -> int:

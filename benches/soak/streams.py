@@ -21,6 +21,8 @@ from collections import Counter
 
 from tests.providers._scripts import CORPUS, Script, decoded, outcome
 
+from ._seeds import parsed
+
 
 def cut_everywhere(script: Script, found: Counter[str]) -> None:
     """Try every cut of one script."""
@@ -42,12 +44,12 @@ def cut_everywhere(script: Script, found: Counter[str]) -> None:
 def main() -> int:
     """Read the arguments, run, report."""
     parser = argparse.ArgumentParser(description="Cut the answers of the corpus everywhere.")
-    parser.add_argument("--seeds", default="0:100", help="which scripts, as FIRST:END")
-    first, _, end = parser.parse_args().seeds.partition(":")
+    parser.add_argument("--seeds", type=parsed, default=range(100), metavar="A:B", help="which scripts of the corpus")
+    seeds = parser.parse_args().seeds
     logging.disable(logging.CRITICAL)
     found: Counter[str] = Counter()
     start = time.process_time()
-    for script in CORPUS[int(first) : int(end)]:
+    for script in CORPUS[seeds.start : seeds.stop]:
         cut_everywhere(script, found)
     totals = {"corpus": len(CORPUS), **found, "cpu_s": round(time.process_time() - start, 1)}
     sys.stdout.write(json.dumps(totals) + "\n")

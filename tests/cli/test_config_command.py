@@ -207,7 +207,7 @@ def test_a_home_that_others_may_enter_is_refused_with_the_fix(run: Run, home: Pa
 
 def test_a_writer_killed_at_any_moment_loses_nothing_and_leaves_nothing_behind() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "benches.soak.crash_config", "--seeds", "10"],
+        [sys.executable, "-m", "benches.soak.crash_config", "--seeds", "0:10"],
         capture_output=True,
         text=True,
         timeout=60,

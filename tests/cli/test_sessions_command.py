@@ -120,8 +120,10 @@ async def test_a_search_prints_snippets_and_ids_and_takes_any_query(place: Place
     assert "昨晚我们讨论了预算表" in line
     (hit,) = json.loads((await command(place, "search", "--json", "BUDGET", "what")).out)
     assert (hit["session_id"], hit["message_id"], hit["role"]) == (one, "msg_1", "user")
-    for query in ('"', "AND", "NEAR(", "*", "a' OR 1=1 --", "\udcff"):
+    for query in ('"', "AND", "NEAR(", "*", "a' OR 1=1 --"):
         assert (await command(place, "search", "--", query)).code == 0
+    bytes_only = await command(place, "search", "--", "\udcff")
+    assert (bytes_only.code, "not UTF-8" in bytes_only.err) == (2, True)
 
 
 async def test_a_branch_goes_on_from_a_message(place: Place, store: SqliteSessions) -> None:

@@ -29,7 +29,7 @@ CLOSED = "standard output is closed"
         ("ferrule config --help >/dev/full", 1, FULL),
         ("ferrule chat >/dev/full", 1, FULL),
         ("ferrule nope 2>/dev/full", 2, ""),
-        ("set -o pipefail; ferrule config schema | head -c 1", 1, ""),
+        ("set -o pipefail; ferrule config schema | :", 1, ""),
     ],
 )
 async def test_a_stream_that_cannot_be_used_is_told_once_and_asks_nobody(
@@ -50,7 +50,7 @@ async def test_closed_standard_error_does_not_become_the_number_of_the_database(
         ran = await in_shell(place, "ferrule run hi 2>&-")
         assert (ran.code, ran.out) == (0, "fine\n")
         assert (await in_shell(place, "ferrule run hi 2>/dev/full")).out == "again\n"
-        assert (await place.run("sessions", "--json")).out.count('"messages":2') == 2
+        assert (await place.run("sessions", "list", "--json")).out.count('"messages":2') == 2
 
 
 async def test_an_answer_that_cannot_be_written_is_kept(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ async def test_an_answer_that_cannot_be_written_is_kept(tmp_path: Path) -> None:
         ran = await in_shell(place, "ferrule run hi >/dev/full")
         assert (ran.code, FULL in ran.err, "ferrule sessions" in ran.err) == (1, True, True), ran.err
         kept = (
-            await in_shell(place, 'ferrule sessions --show "$(ferrule sessions --json | grep -o "ses_[a-z0-9]*")"')
+            await in_shell(place, 'ferrule sessions show "$(ferrule sessions list --json | grep -o "ses_[a-z0-9]*")"')
         ).out
     assert "hi" in kept
     assert "a precious" in kept

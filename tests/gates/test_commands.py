@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ci import check, coverage_floors, kinds, lock
+from ci import check, coverage_floors, kinds, lock, nightly
 from tests.gates._tree import ROOT, clean, plant
 
 CONSTRAINTS = ROOT / "ci" / "constraints.txt"
@@ -179,3 +179,9 @@ def test_the_whole_run_ends_with_pytests_words_and_fails_with_any_step(
     )
     assert words in done.stdout
     assert (done.returncode == 0) == (words == "3 passed in 0.50s"), done.stdout + done.stderr
+
+
+def test_every_program_that_counts_runs_nightly() -> None:
+    programs = {path.stem for path in (ROOT / "benches" / "soak").glob("*.py") if not path.stem.startswith("_")}
+    assert nightly.COUNTS.keys() == programs
+    assert list(nightly.commands("power_loss", 0.01))[1][3:] == ["--subject", "config", "--seeds", "0:20"]

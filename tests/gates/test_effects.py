@@ -59,6 +59,7 @@ def test_every_key_has_a_test_that_sees_its_effect() -> None:
     clean(faults(ROOT, tomllib.loads(LIST.read_text()), keys()))
 
 
+@pytest.mark.timeout(300)  # it runs other tests, which may wait for a busy machine
 @pytest.mark.parametrize("key", ["agents.*.instructions", "schema_version"])
 def test_a_test_turns_red_when_its_key_is_left_out(key: str) -> None:
     assert blind.sees(key, blind.listed()[key])

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import cast
+from typing import TypeVar, cast
 
 
 class Act(Enum):
@@ -54,6 +54,10 @@ class Vendor:
         """Base of its addresses."""
         return f"http://127.0.0.1:{self.port}"
 
+    def choose(self, asked: Asked) -> list[Step]:
+        """Pick the answer to a request."""
+        return self.answers.popleft() if len(self.answers) > 1 else self.answers[0]
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer requests of one connection until either side leaves."""
         self.connections += 1
@@ -71,8 +75,7 @@ class Vendor:
         headers = {k.lower(): v.strip() for k, _, v in (f.partition(":") for f in fields)}
         body = await reader.readexactly(int(headers.get("content-length", "0")))
         self.asked.append(Asked(line, headers, body))
-        steps = self.answers.popleft() if len(self.answers) > 1 else self.answers[0]
-        for step in steps:
+        for step in self.choose(self.asked[-1]):
             if isinstance(step, bytes):
                 writer.write(step)
                 await writer.drain()
@@ -87,10 +90,19 @@ class Vendor:
         return True
 
 
+VendorT = TypeVar("VendorT", bound=Vendor)
+
+
 @asynccontextmanager
 async def vendor(*answers: Iterable[Step], tls: ssl.SSLContext | None = None) -> AsyncIterator[Vendor]:
     """Run a server for a block."""
-    it = Vendor(deque([list(a) for a in answers]))
+    async with served(Vendor(deque([list(a) for a in answers])), tls=tls) as it:
+        yield it
+
+
+@asynccontextmanager
+async def served(it: VendorT, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[VendorT]:
+    """Run a server of your own for a block."""
     server = await asyncio.start_server(it.serve, "127.0.0.1", 0, ssl=tls)
     it.port = server.sockets[0].getsockname()[1]
     async with server:

@@ -15,7 +15,7 @@ import pytest
 from ferrule.app.embed import OpenAI
 from ferrule.core.provider_shapes import fold
 from ferrule.testing.mock_llm import MockLLM, Reply, call, calls, error, raw, say
-from ferrule.testing.mock_llm.__main__ import step_of
+from ferrule.testing.mock_llm.steps import step_of
 from ferrule.types.completion import Completion, Request
 from ferrule.types.errors import ConnectionFailed, Overloaded, RateLimited, StreamBroken
 from ferrule.types.messages import Message

@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "completion": "ferrule.cli.completion_command:completion",
     "config": "ferrule.cli.config_command:config",
     "doctor": "ferrule.cli.doctor_command:doctor",
+    "init": "ferrule.cli.init_command:init",
     "logs": "ferrule.cli.logs_command:logs",
     "run": "ferrule.cli.run_command:run",
     "secret": "ferrule.cli.secret_command:secret",
@@ -38,6 +39,7 @@ COMMANDS: dict[str, str] = {
 }
 
 SUMMARIES: dict[str, str] = {
+    "init": "the first config: find a model, test it, use it",
     "chat": "talk with an agent in the terminal",
     "run": "one message, one answer: for scripts and pipes",
     "agents": "who there is, and by which rules they work",
@@ -63,6 +65,7 @@ Options:
   --help     print this text; `ferrule COMMAND --help` says more
 
 Examples:
+  ferrule init
   ferrule chat
   ferrule run "What files are in this folder?"
   git diff | ferrule run "Explain this change" --json

@@ -15,7 +15,7 @@ import sys
 
 from ..types.errors import FerruleError
 
-TYPE_CHECKING = False  # type checkers take it for true; `typing` itself would be loaded by every --help
+TYPE_CHECKING = False  # as in `ferrule`: a start shall not import `typing` for it
 if TYPE_CHECKING:
     from typing import TextIO
 

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 
 from ..ports.adapter import Kind
-from ..storage.atomic import remove_leftovers, write_atomic
+from ..storage.atomic import make_folder, remove_leftovers, write_atomic
 from ..storage.locks import FileLock
-from ..types.errors import ConfigError
+from ..types.errors import ConfigError, StoreError
 from .document import digest_of, parse, read_bytes
-from .layout import PRIVATE_FILE
+from .layout import PRIVATE_FILE, PRIVATE_FOLDER
 from .load import Surroundings, judge
 from .migrate import MIGRATIONS, Migration, migrated, version_of
 from .overrides import read_value
@@ -48,6 +48,22 @@ class Editor:
 
     path: FilePath
     adapters: Adapters
+
+    def begin(self, text: str) -> None:
+        """Write the first config of a home.
+
+        Raises:
+            InvalidConfig: it has faults; nothing was written.
+            Conflict: there is one already.
+        """
+
+        def whole(before: str) -> str:
+            if before:
+                raise Conflict(f"there is a config already: {self.path}", hint="`ferrule config set` changes it")
+            self._judge(text)
+            return text
+
+        self._rewrite(whole, None)
 
     def set(self, key: str, text: str, *, expected: str | None = None) -> None:
         """Set a key; `text` is TOML, or plain text where it cannot be read as TOML.
@@ -126,21 +142,30 @@ class Editor:
 
     def _rewrite(self, change: Callable[[str], str], expected: str | None) -> None:
         target = FilePath(os.path.realpath(self.path))
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with FileLock(target.with_name(f"{target.name}.lock"), LOCK_TIMEOUT_S):
-            for folder in {target.parent, self.path.parent}:
-                remove_leftovers(folder)
-            content = read_bytes(self.path)
-            if expected is not None and digest_of(content) != expected:
-                raise Conflict(f"{self.path} changed since it was read", hint="read it again, then repeat the change")
-            before = content or b""
-            parse(before, str(self.path))
-            after = change(before.decode()).encode()
-            if content is None:
-                write_atomic(self.path, after, mode=PRIVATE_FILE)
-            elif after != content:
-                self._keep(content)
-                write_atomic(self.path, after)
+        try:
+            make_folder(target.parent, PRIVATE_FOLDER)
+            with FileLock(target.with_name(f"{target.name}.lock"), LOCK_TIMEOUT_S):
+                for folder in {target.parent, self.path.parent}:
+                    remove_leftovers(folder)
+                self._exchange(change, expected)
+        except OSError as error:
+            raise StoreError(
+                f"{self.path} could not be changed: {error.strerror}",
+                hint="free space, check the disk or correct the permissions, then repeat",
+            ) from error
+
+    def _exchange(self, change: Callable[[str], str], expected: str | None) -> None:
+        content = read_bytes(self.path)
+        if expected is not None and digest_of(content) != expected:
+            raise Conflict(f"{self.path} changed since it was read", hint="read it again, then repeat the change")
+        before = content or b""
+        parse(before, str(self.path))
+        after = change(before.decode()).encode()
+        if content is None:
+            write_atomic(self.path, after, mode=PRIVATE_FILE)
+        elif after != content:
+            self._keep(content)
+            write_atomic(self.path, after)
 
     def _keep(self, content: bytes) -> None:
         """Keep the former file beside the config, and the one before that; both may hold secrets."""

@@ -1,4 +1,4 @@
-"""Where things lie below ``$FERRULE_HOME``, and who may look. Imports the standard library only."""
+"""Where things lie below ``$FERRULE_HOME``, and who may look. Imports what every start needs anyway."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..storage.atomic import make_folder
 from ..types.errors import ConfigError
 
 PRIVATE_FOLDER = 0o700
@@ -53,7 +54,7 @@ class Layout:
         """
         try:
             for folder in (self.home, self.sessions.parent, self.log.parent):
-                folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+                make_folder(folder, PRIVATE_FOLDER)
         except OSError as error:
             raise ConfigError(
                 f"the home {str(self.home)!r} cannot be made: {error.strerror}",

@@ -1,12 +1,15 @@
-"""The programs of one agent: argv without a shell where possible, a process group of their own, our secrets kept out."""
+"""The programs of one agent: argv without a shell where possible, our secrets kept out, nothing left behind."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import time
-from typing import Literal
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
 
 from ..policy.agent_policy import AgentPolicy
 from ..policy.commands.bare import BareCommand, parse_bare
@@ -15,6 +18,9 @@ from ..ports.handles import CommandOutcome, CommandRequest, Pump
 from ..types.errors import PolicyDenied, ToolError
 from ._capture import Capture
 from ._descent import descended
+from ._family import MARK, Family
+
+log = logging.getLogger(__name__)
 
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "USER", "LOGNAME")
 """The only variables a child inherits. An allow-list: a key that we never heard of cannot leak."""
@@ -57,26 +63,27 @@ class NativeCommands:
         self._policy = policy
 
     async def run(self, request: CommandRequest, *, pump: Pump | None = None) -> CommandOutcome:
-        """Run to the end; cancelling kills the whole group."""
+        """Run to the end; then, and when cancelled, everything that it started is killed."""
         if self._policy.level == "read_only":
             raise PolicyDenied("this agent may only read", code="level.read_only.command")
-        cwd = self._folder(request.cwd)
         bare = parse_bare(request.line)
         is_bare = isinstance(bare, BareCommand)
         if isinstance(bare, BareCommand):
             self._refuse_ways_out(bare, request.cwd)
         argv = bare.argv if isinstance(bare, BareCommand) else ("/bin/sh", "-c", request.line)
-        began = time.monotonic()
-        process = await _start(argv, cwd, self._environment(), has_input=request.stdin is not None)
+        began, family = time.monotonic(), Family()
+        environment = self._environment() | {MARK: family.mark}
+        with self._folder(request.cwd) as cwd:
+            process = await _begun(_start(argv, cwd, environment, has_input=request.stdin is not None), family)
         out, err = Capture(request.max_output), Capture(request.max_output)
         work = asyncio.ensure_future(_talk(process, request.stdin, (out, err), pump))
         try:
             timed_out = not await _ended(process, request.timeout_s)
             if timed_out:
-                await _kill_group(process)
+                await _kill_group(process, family)
             await asyncio.wait([work], timeout=DRAIN_S)  # a child left behind may hold the pipes open for ever
         finally:
-            await asyncio.shield(_clean_up(process, work))
+            await _to_the_end(_clean_up(process, family, work))
         return CommandOutcome(
             exit_code=None if timed_out else process.returncode,
             stdout=out.text(),
@@ -88,8 +95,11 @@ class NativeCommands:
             shell=not is_bare,
         )
 
-    def _folder(self, cwd: str) -> str:
-        """Return the real path of the folder to run in.
+    @contextmanager
+    def _folder(self, cwd: str) -> Iterator[str]:
+        """Hold the folder to run in open, and give a path that leads to it, whatever becomes of its name.
+
+        Where there is no `/proc`, it is the real path: there the name could be swapped before the start.
 
         Raises:
             PolicyDenied: it is not the agent's to read.
@@ -97,10 +107,15 @@ class NativeCommands:
         """
         try:
             with descended(cwd or self._policy.workspace, "files.read", self._policy) as place:
-                os.close(os.open(place.name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place.folder))
-                return place.path
+                path = place.path
+                folder = os.open(place.name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place.folder)
         except OSError as error:
             raise ToolError(f"cannot run in {cwd or '.'!r}: {error.strerror}", code="command.folder") from error
+        held = f"/proc/self/fd/{folder}"
+        try:
+            yield held if os.path.exists(held) else path
+        finally:
+            os.close(folder)
 
     def _refuse_ways_out(self, bare: BareCommand, cwd: str) -> None:
         """Refuse a path whose links lead where the agent may not read; the gate judged its text only.
@@ -158,8 +173,21 @@ async def _read(
 ) -> None:
     while piece := await stream.read(PIECE):
         text = capture.feed(piece)
-        if pump is not None and text:
-            await pump(name, text)
+        if pump is not None and text and not await _shown(pump, name, text):
+            pump = None
+
+
+async def _shown(pump: Pump, name: Literal["stdout", "stderr"], text: str) -> bool:
+    """Show a piece; False when the pump broke. The program's output is read on all the same."""
+    showing = asyncio.ensure_future(pump(name, text))
+    try:
+        await asyncio.wait([showing])
+    finally:
+        showing.cancel()
+    fault = None if showing.cancelled() else showing.exception()
+    if fault is not None:
+        log.warning("the output of a command is no longer shown", exc_info=fault)
+    return fault is None and not showing.cancelled()
 
 
 async def _feed(stdin: asyncio.StreamWriter, data: bytes) -> None:
@@ -190,21 +218,58 @@ async def _ended(process: asyncio.subprocess.Process, timeout_s: float) -> bool:
     return True
 
 
-async def _kill_group(process: asyncio.subprocess.Process) -> None:
-    """End the program and everything it started: first asked, then forced."""
+async def _kill_group(process: asyncio.subprocess.Process, family: Family) -> None:
+    """End the program and its group: first asked, then forced. Whoever left the group is noted before."""
+    family.lead(process.pid)
+    await asyncio.to_thread(family.look)
     _signal_group(process.pid, signal.SIGTERM)
     await _ended(process, GRACE_S)
     _signal_group(process.pid, signal.SIGKILL)
     await _ended(process, GRACE_S)
 
 
-async def _clean_up(process: asyncio.subprocess.Process, work: asyncio.Future[None]) -> None:
+async def _begun(start: Coroutine[Any, Any, asyncio.subprocess.Process], family: Family) -> asyncio.subprocess.Process:
+    """Start a program; one that was cancelled while it started is ended again."""
+    starting = asyncio.ensure_future(start)
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await _to_the_end(_ended_again(starting, family))
+        raise
+
+
+async def _ended_again(starting: asyncio.Future[asyncio.subprocess.Process], family: Family) -> None:
+    try:
+        process = await starting
+    except ToolError:  # it did not start
+        return
+    await _clean_up(process, family, asyncio.ensure_future(asyncio.sleep(0)))
+
+
+async def _clean_up(process: asyncio.subprocess.Process, family: Family, work: asyncio.Future[None]) -> None:
     if process.returncode is None:
-        await _kill_group(process)
+        await _kill_group(process, family)
     _signal_group(process.pid, signal.SIGKILL)  # whatever stayed behind in the group
+    family.lead(process.pid)
+    if not await asyncio.to_thread(family.end):
+        log.warning("a command left processes behind that could not be ended")
     work.cancel()
     await asyncio.wait([work])
     process._transport.close()  # type: ignore[attr-defined]  # the pipes of what was left behind; asyncio has no public way
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """Await something that must not stop half-way; a cancellation is delivered when it has ended."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as stop:
+            cancelled = stop
+    task.result()
+    if cancelled is not None:
+        raise cancelled
 
 
 def _signal_group(pid: int, number: int) -> None:

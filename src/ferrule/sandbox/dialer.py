@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -214,9 +214,9 @@ class _Route:
     """
 
     place: str
-    address: str
+    address: str = field(repr=False)
     target: Target
-    proxy: Proxy | None
+    proxy: Proxy | None = field(repr=False)
 
 
 class _Exchange:

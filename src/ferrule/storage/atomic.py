@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -26,7 +25,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
             and names the path and the cause.
     """
     target = Path(os.path.realpath(path))
-    temporary = target.with_name(f"{PREFIX}{os.getpid()}-{secrets.token_hex(4)}{SUFFIX}")
+    temporary = target.with_name(f"{PREFIX}{os.getpid()}-{os.urandom(4).hex()}{SUFFIX}")
     try:
         kept = _facts(target)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -63,6 +62,25 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def make_folder(folder: Path, mode: int = 0o700) -> None:
+    """Make a folder, with what is missing above it, and put its name on disk; one that exists is fine.
+
+    The folder above those that were made is put on disk, too: whoever made it
+    may have been killed before that.
+
+    Raises:
+        OSError: it cannot be made, or its name not put on disk; as the system says.
+    """
+    missing = [each for each in (folder, *folder.parents) if not os.path.lexists(each)]
+    for each in reversed(missing):
+        each.mkdir(mode=mode, exist_ok=True)
+        sync_folder(each.parent)
+    folder.mkdir(mode=mode, exist_ok=True)  # says so when something else has the name
+    if missing:
+        with suppress(PermissionError):  # a folder that may not be read is none that this program made
+            sync_folder(missing[-1].parent.parent)
 
 
 def remove_leftovers(folder: Path) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -61,7 +62,8 @@ class FileLock:
         """Let go; safe to call twice."""
         if self._descriptor is not None:
             descriptor, self._descriptor = self._descriptor, None
-            os.close(descriptor)
+            with suppress(OSError):  # the descriptor is gone and the lock free, whatever the disk says about the file
+                os.close(descriptor)
 
     def _wait(self, descriptor: int) -> None:
         end = time.monotonic() + self._timeout_s

@@ -20,6 +20,7 @@ import apsw
 
 from ..types.errors import StoreError
 from ..types.unstoppable import Unstoppable
+from .atomic import make_folder
 
 T = TypeVar("T")
 Row = tuple[object, ...]
@@ -91,10 +92,14 @@ class Database:
         return self._guarded(lambda: list(self._connection.execute(sql, row)))
 
     async def close(self) -> None:
-        """Write what waits, then close; safe to call twice."""
+        """Write what waits, then close; safe to call twice.
+
+        Raises:
+            StoreError: the file could not be closed properly; what was acknowledged is in it.
+        """
         if self._pending:
             self._flush()
-        self._connection.close()
+        self._guarded(self._connection.close)
 
     def _flush(self) -> None:
         batch, self._pending = self._pending, []
@@ -141,7 +146,7 @@ class Database:
 
 def _connect(path: Path, migrations: Sequence[Migration]) -> apsw.Connection:
     new = not path.exists()
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(path.parent)
     if new:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
     _refuse_open_file(path)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ...types.messages import Message
 from ...types.parts import FilePart, ImagePart, Part, TextPart
 from ...types.tools import ToolCall
+from .._attachments import media_type, placeholder
 from .._json import dumps
 from .history import encode_history
 
@@ -71,11 +72,17 @@ def _parts(message: Message) -> list[dict[str, object]]:
 
 
 def _part(part: Part) -> dict[str, object]:
+    instead = placeholder(part)
+    if instead is not None:
+        return {"type": "text", "text": instead}
     match part:
         case TextPart():
             return {"type": "text", "text": part.text}
         case ImagePart():
-            return {"type": "image_url", "image_url": {"url": part.url or _inline(part.media_type, part.data)}}
+            return {
+                "type": "image_url",
+                "image_url": {"url": part.url or _inline(media_type(part.data) or "", part.data)},
+            }
         case FilePart():
             inline = _inline(part.media_type, part.data)
             return {"type": "file", "file": {"filename": part.name, "file_data": inline}}

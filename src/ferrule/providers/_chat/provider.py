@@ -12,6 +12,7 @@ from ...ports.clock import Clock
 from ...ports.dialer import Dialer, HttpRequest, HttpResponse
 from ...types.completion import ProviderEvent, Request
 from ...types.errors import ProviderError
+from .._attachments import check_last
 from .answer import Answer
 from .exchange import address, bearer, failed_body, read_events
 from .failures import Failures, refused_parameters, secrets_in
@@ -87,6 +88,7 @@ class OpenAIChat:
 
     async def stream(self, request: Request) -> AsyncGenerator[ProviderEvent, None]:
         """Ask the model once; a refused optional parameter costs one repetition without it."""
+        check_last(request.messages, self.name)
         for last in (False, True):
             wanted = replace(self._blank, body=self._writer.body(request))
             async with self._dialer.open(wanted) as response:

@@ -8,6 +8,8 @@ from typing import cast
 import httptools
 
 MOST_HEAD_BYTES = 64 * 1024
+"""As long as a head may be, and what comes between two pieces of a body: extensions of chunks, trailers."""
+
 MOST_BUFFERED = 256 * 1024
 """Reading pauses when this much of a body waits for its reader."""
 
@@ -65,7 +67,8 @@ class Connection(asyncio.Protocol):
         self._has_head = False
         self._is_excess = False  # the server says more than one answer
         self._until_close = False
-        self._head_bytes = 0
+        self._bare_bytes = 0  # since the last piece of a body
+        self._is_long = False
         self._body: list[bytes] = []
         self._buffered = 0
         self._is_paused = False
@@ -84,8 +87,9 @@ class Connection(asyncio.Protocol):
         self._begin()
         self.is_busy = True
         self._idle_s = idle_s
+        self._is_long = body is not None and len(body) > MOST_HEAD_BYTES
         transport = cast(asyncio.Transport, self._transport)
-        if body and len(body) > MOST_HEAD_BYTES:
+        if body and self._is_long:
             transport.writelines((head, body))
         else:
             transport.write(head + body if body else head)
@@ -184,14 +188,14 @@ class Connection(asyncio.Protocol):
             self.fail(NO_HTTP)
             return
         self._since = self._loop.time()
-        if not self._has_head:
-            self._head_bytes += len(data)
+        before = self._buffered
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self.fail(NO_HTTP)
             return
-        if not self._has_head and self._head_bytes > MOST_HEAD_BYTES:
+        self._bare_bytes = 0 if self._buffered > before else self._bare_bytes + len(data)
+        if self._bare_bytes > MOST_HEAD_BYTES and not self.is_complete:
             self.fail(NO_HTTP)
         elif self._has_head:
             self._wake()
@@ -228,9 +232,14 @@ class Connection(asyncio.Protocol):
         if 100 <= status < 200:
             self.headers = []
             return
+        if status < 100:
+            self._is_excess = True
+            self.fail(NO_HTTP)
+            return
         self.status = status
         self._has_head = True
-        self.may_stay = self._parser.should_keep_alive()
+        # A long request that is refused may not have been read: the next one would be taken for its rest.
+        self.may_stay = self._parser.should_keep_alive() and not (self._is_long and status >= 400)
         names = {name for name, _ in self.headers}
         framed = b"content-length" in names or b"transfer-encoding" in names
         self._until_close = not framed and status not in _WITHOUT_BODY

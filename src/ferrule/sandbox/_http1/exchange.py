@@ -9,14 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote, unquote, urlsplit
 
-from .connection import Broken, Connection
+from .connection import CUT, Broken, Connection
 from .pool import Pool, Server
 
-_FORBIDDEN = re.compile(r"[\r\n\0]")
+_FORBIDDEN = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
+_HOST = re.compile(r"[0-9A-Za-z._:%-]+\Z")
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _KEPT = "/%:@!$&'()*+,;=-._~?"
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+_FRAMING = frozenset({"content-length", "transfer-encoding"})
 BAD_HEADER = "a header holds characters that HTTP forbids"
+OWN_LENGTH = "a header says how long the request is, which is not its caller's to say"
 STRANGE_CODING = "the body is compressed in a way that was not asked for"
 BAD_CODING = "the compressed body is damaged"
 
@@ -33,10 +36,10 @@ class Target:
     """
 
     server: Server
-    path: str
+    path: str = field(repr=False)
     host: str
-    user: str | None
-    _last: tuple[str, Mapping[str, str], bytes] | None = field(default=None, repr=False)
+    user: str | None = field(repr=False)
+    _last: tuple[str, dict[str, str], bytes] | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, address: str) -> Target | None:
@@ -47,7 +50,7 @@ class Target:
             host = (parts.hostname or "").encode("idna").decode() if parts.hostname else ""
         except (ValueError, UnicodeError):
             return None
-        if parts.scheme not in ("http", "https") or not host or port == 0:
+        if parts.scheme not in ("http", "https") or not _HOST.match(host) or port == 0:
             return None
         is_tls = parts.scheme == "https"
         shown = f"[{host}]" if ":" in host else host
@@ -66,8 +69,8 @@ class Target:
             Broken: a header cannot be sent.
         """
         last = self._last
-        if last is None or last[0] != method or last[1] is not headers:
-            last = self._last = (method, headers, self._written(method, headers))
+        if last is None or last[0] != method or last[1] != headers:
+            last = self._last = (method, dict(headers), self._written(method, headers))
         if body is None and method not in _WITH_BODY:
             return last[2] + b"\r\n"
         return b"%bContent-Length: %d\r\n\r\n" % (last[2], len(body or b""))
@@ -82,11 +85,10 @@ class Target:
         for name, value in headers.items():
             if not _NAME.match(name) or _FORBIDDEN.search(value):
                 raise Broken(BAD_HEADER)
+            if name.lower() in _FRAMING:
+                raise Broken(OWN_LENGTH)
             lines.append(f"{name}: {value}")
-        try:
-            return ("\r\n".join(lines) + "\r\n").encode("latin-1")
-        except UnicodeEncodeError:
-            raise Broken(BAD_HEADER) from None
+        return ("\r\n".join(lines) + "\r\n").encode("latin-1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +103,7 @@ class Limits:
 class Exchange:
     """An answer whose head has arrived; `close` gives the connection back, or ends it when the answer was not read."""
 
-    __slots__ = ("_connection", "_pool", "_server", "_unpack", "status")
+    __slots__ = ("_connection", "_is_packed", "_pool", "_server", "_unpack", "status")
 
     def __init__(self, pool: Pool, server: Server, connection: Connection) -> None:
         self._pool = pool
@@ -109,6 +111,7 @@ class Exchange:
         self._connection = connection
         self.status = connection.status
         self._unpack = _unpacker(connection)
+        self._is_packed = False  # something packed has come
 
     @classmethod
     async def begin(
@@ -151,12 +154,17 @@ class Exchange:
         if self._unpack is None:
             return await self._connection.piece()
         while (packed := await self._connection.piece()) or self._unpack.unconsumed_tail:
+            self._is_packed = True
             try:
                 piece = self._unpack.decompress(self._unpack.unconsumed_tail + packed, most + 1)
             except zlib.error:
                 raise Broken(BAD_CODING) from None
+            if self._unpack.unused_data:  # nothing follows a packed body, and it would be kept without a limit
+                raise Broken(BAD_CODING)
             if piece:
                 return piece
+        if self._is_packed and not self._unpack.eof:
+            raise Broken(CUT)
         return b""
 
     def close(self) -> None:

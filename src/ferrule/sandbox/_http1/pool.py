@@ -38,6 +38,7 @@ class Pool:
         self._idle: dict[Server, list[Connection]] = {}
         self._sweeper: asyncio.TimerHandle | None = None
         self._tls: ssl.SSLContext | None = None
+        self._is_closed = False
 
     async def connection(self, server: Server, connect_s: float) -> Connection:
         """Return an idle connection, or a new one.
@@ -52,20 +53,25 @@ class Pool:
             if connection.is_open and self._loop.time() - connection.idle_since < self._idle_s:
                 return connection
             connection.abort()
+        tls = self._tls_context() if server.is_tls else None  # reading the certificates is not the server's delay
         try:
             async with asyncio.timeout(connect_s):
-                return await self._connect(server)
+                return await self._connect(server, tls)
         except TimeoutError:
             raise Broken(NO_CONNECTION) from None
 
     def put(self, connection: Connection, server: Server) -> None:
-        """Keep a connection for the next request."""
+        """Keep a connection for the next request, unless there will be none."""
+        if self._is_closed:
+            connection.abort()
+            return
         self._idle.setdefault(server, []).append(connection)
         if self._sweeper is None:
             self._sweeper = self._loop.call_later(self._idle_s, self._sweep)
 
     async def close(self) -> None:
-        """Close all idle connections."""
+        """Close all idle connections; one that is in use is closed when its answer has been read."""
+        self._is_closed = True
         if self._sweeper is not None:
             self._sweeper.cancel()
             self._sweeper = None
@@ -75,7 +81,7 @@ class Pool:
         self._idle.clear()
         await asyncio.sleep(0)  # transports let go of their sockets in the next iteration
 
-    async def _connect(self, server: Server) -> Connection:
+    async def _connect(self, server: Server, tls: ssl.SSLContext | None) -> Connection:
         found = await self._loop.getaddrinfo(server.host, server.port, type=socket.SOCK_STREAM)
         connected = await aiohappyeyeballs.start_connection(
             found, happy_eyeballs_delay=ADDRESS_DELAY_S, interleave=1, loop=self._loop
@@ -84,8 +90,8 @@ class Pool:
             _, connection = await self._loop.create_connection(
                 Connection,
                 sock=connected,
-                ssl=self._tls_context() if server.is_tls else None,
-                server_hostname=server.host.rstrip(".") if server.is_tls else None,
+                ssl=tls,
+                server_hostname=server.host.rstrip(".") if tls is not None else None,
             )
         except BaseException:
             connected.close()

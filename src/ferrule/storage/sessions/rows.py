@@ -65,10 +65,10 @@ def encoded(session_id: str, message: Message) -> bytes:
     """
     try:
         return orjson.dumps(message_to_dict(message))
-    except TypeError as error:  # half a character in an id, or an argument that is no JSON
+    except (TypeError, RecursionError) as error:  # half a character in an id, or an argument that is no JSON
         raise StoreError(
             f"message {message.id!r} of session {session_id!r} cannot be stored: {error}",
-            hint="ids must be valid text, and arguments JSON values",
+            hint="ids must be valid text, and arguments JSON values that are not nested deeply",
         ) from error
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import apsw
 
 from ...types.errors import StoreError
+from .. import atomic
 from ..atomic import PREFIX, SUFFIX, sync_folder
 from ..locks import LockHeld
 from ..session_locks import SessionLocks
@@ -38,9 +39,11 @@ MIGRATIONS = (
     ) strict, without rowid;
     create index sessions_changed on sessions(changed_ms);
     """,
+    # Sorting the sessions of a home costs less than an index that every turn has to write.
     # `undone` marks messages that were taken back. `places` and `words` are what a search looks at, `indexed` says up
     # to which message they hold a session; all three are made from `messages`, by the search that needs them.
     """
+    drop index sessions_changed;
     create table undone (
         session_id text not null references sessions(id), seq integer not null,
         person text not null, audience text not null, mark integer not null,
@@ -89,7 +92,7 @@ def make_folder(folder: Path) -> None:
         StoreError: it cannot be made.
     """
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        atomic.make_folder(folder)
     except OSError as error:
         raise StoreError(
             f"the folder {folder} cannot be made: {error.strerror}",

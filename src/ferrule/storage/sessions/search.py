@@ -96,7 +96,7 @@ def _indexing(rows: Sequence[Row]) -> list[Statement]:
         message = _read(body)
         text = searched_text(message) if message is not None else ""
         if message is not None and text:
-            places.append((seq, clean(message.id), message.role, message.at_ms, session_id))
+            places.append((seq, clean(message.id), message.role, _in_column(message.at_ms), session_id))
             words.append((text, session_id, seq))
     marks = [(seq, session_id) for session_id, seq in upto.items()]
     statements = [Statement(_PLACE, places), Statement(_WORDS, words), Statement(_UPTO, marks)]
@@ -110,6 +110,11 @@ def _read(body: object) -> Message | None:
         return message_from_dict(document) if isinstance(document, dict) else None
     except (ValueError, StoreError):
         return None
+
+
+def _in_column(number: int) -> int:
+    """Return the nearest number that a column holds; what was imported may say any."""
+    return max(-(2**63), min(number, 2**63 - 1))
 
 
 def _forms(word: str) -> list[str]:

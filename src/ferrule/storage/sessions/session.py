@@ -87,8 +87,10 @@ class SqliteSession:
         if not messages and not calls:
             return settled()
         was_new, begin, number, now = self._is_new, len(self._messages), self._next, self._clock.now_ms()
-        statements = [Statement(_NEW, [new_row(self._facts)])] if was_new else []
-        statements += added(self._facts, number, messages, calls, now)
+        if was_new:
+            statements = whole(self._facts, messages, calls, now)
+        else:
+            statements = added(self._facts, number, messages, calls, now)
 
         def forget() -> None:
             del self._messages[begin:]
@@ -100,14 +102,12 @@ class SqliteSession:
         return self._last
 
 
-def new_row(facts: SessionFacts) -> tuple[object, ...]:
-    """Return the row of a session that begins; its first message gives it its title."""
-    return (facts.id, facts.agent, facts.person, facts.audience, "", facts.created_ms, facts.changed_ms)
-
-
 def whole(facts: SessionFacts, messages: Sequence[Message], begun: Collection[ToolCall], now: int) -> list[Statement]:
     """Return what makes a session with all its messages."""
-    return [Statement(_NEW, [new_row(facts)]), *added(facts, 0, messages, begun, now)]
+    changed = max(facts.changed_ms, now)
+    who = (facts.agent, facts.person, facts.audience)
+    row = (facts.id, *who, clean(title_of(messages)), facts.created_ms, changed)
+    return [Statement(_NEW, [row]), *_said(facts, 0, messages, begun, now)]
 
 
 def added(
@@ -122,6 +122,13 @@ def added(
         calls: What is about to run.
         now: The time, in milliseconds since 1970.
     """
+    touch = Statement(_TOUCH, [(now, clean(title_of(messages)), facts.id)])
+    return [*_said(facts, number, messages, calls, now), touch]
+
+
+def _said(
+    facts: SessionFacts, number: int, messages: Sequence[Message], calls: Collection[ToolCall], now: int
+) -> list[Statement]:
     who = (facts.person, facts.audience)
     out: list[Statement] = []
     rows = [(facts.id, number + i, *who, encoded(facts.id, message)) for i, message in enumerate(messages)]
@@ -129,7 +136,6 @@ def added(
         out.append(Statement(_ADD, rows))
     if calls:
         out.append(Statement(_INTEND, [(facts.id, call.id, *who, clean(call.name), now) for call in calls]))
-    out.append(Statement(_TOUCH, [(now, clean(title_of(messages)), facts.id)]))
     return out
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
+import os
 import sys
 from pathlib import Path
-from typing import Any
 
-from .script import Reply, calls, error, raw, say
+from ...storage.atomic import write_atomic
+from ...types.errors import StoreError
 from .server import MockLLM
+from .steps import script_of
 
 EPILOG = """
 examples:
@@ -23,38 +24,39 @@ a script is a JSON list of steps, taken one per request:
   {"call": "file_read", "arguments": {"path": "a.txt"}}
   {"error": 429, "body": {"error": {"message": "slow down"}}, "headers": {"retry-after": "1"}}
   {"raw": "data: {...}\\n\\n"}
-each may have "every", "delay_s", "pause_s", "stall_after", "drop_after".
+each may have "every", "delay_s", "pause_s", "stall_after", "stall_s" (then it goes on), "drop_after".
 """
 
-_HOW = ("every", "delay_s", "pause_s", "stall_after", "drop_after")
+_LAST_PORT = 65_535
 
 
-def step_of(table: dict[str, Any]) -> Reply:
-    """Read one step of a script file.
+def port(text: str) -> int:
+    """Read a port.
 
     Raises:
-        ValueError: it is none of the four kinds.
+        ValueError: it is none.
     """
-    if "say" in table:
-        reply = say(str(table["say"]))
-    elif "call" in table:
-        reply = calls([(str(table["call"]), table.get("arguments", {}))])
-    elif "error" in table:
-        reply = error(int(table["error"]), table.get("body", {}), headers=table.get("headers"))
-    elif "raw" in table:
-        reply = raw(str(table["raw"]).encode(), status=int(table.get("status", 200)), headers=table.get("headers"))
-    else:
-        raise ValueError(f"a step has say, call, error or raw, not {', '.join(table) or 'nothing'}")
-    how = {name: table[name] for name in _HOW if name in table}
-    values: dict[str, Any] = {name: getattr(reply, name) for name in Reply.__dataclass_fields__}
-    return Reply(**(values | how))
+    if not 0 <= int(text) <= _LAST_PORT:
+        raise ValueError(text)
+    return int(text)
 
 
 async def serve(server: MockLLM, port: int, port_file: Path | None) -> None:
-    """Serve until cancelled; prints the address, and writes the port to a file if asked."""
-    await server.start(port)
+    """Serve until cancelled; prints the address, and writes the port to a file if asked.
+
+    Raises:
+        ValueError: the port or the file cannot be had; the message names the option.
+    """
+    try:
+        await server.start(port)
+    except OSError as failure:
+        raise ValueError(f"--port {port}: {os.strerror(failure.errno or 0)}; take another one, or 0") from None
     if port_file is not None:
-        port_file.write_text(str(server.port))
+        try:
+            write_atomic(port_file, str(server.port).encode())
+        except (OSError, StoreError) as failure:
+            await server.close()
+            raise ValueError(f"--port-file {port_file}: {failure}") from None
     sys.stdout.write(f"{server.base_url}\n")
     sys.stdout.flush()
     try:
@@ -71,16 +73,18 @@ def main() -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--port", type=int, default=0, help="port to listen on; 0 takes a free one")
+    parser.add_argument("--port", type=port, default=0, help="port to listen on; 0 takes a free one")
     parser.add_argument("--port-file", type=Path, help="write the port into this file")
     parser.add_argument("--script", type=Path, help="a JSON list of steps; without one the model's name decides")
     options = parser.parse_args()
     try:
-        script = [step_of(table) for table in json.loads(options.script.read_text())] if options.script else None
+        script = script_of(options.script.read_text("utf-8")) if options.script else None
     except (OSError, ValueError) as failure:
         parser.error(f"--script {options.script}: {failure}")
     try:
         asyncio.run(serve(MockLLM(script), options.port, options.port_file))
+    except ValueError as failure:
+        parser.error(str(failure))
     except KeyboardInterrupt:
         return
 

@@ -24,6 +24,7 @@ class Reply:
         delay_s: Seconds before the first byte.
         pause_s: Seconds between writes.
         stall_after: Body bytes after which nothing more comes while the connection stays open.
+        stall_s: Seconds after which a stalled answer goes on; None for never.
         drop_after: Body bytes after which the connection is closed.
     """
 
@@ -37,15 +38,16 @@ class Reply:
     delay_s: float = 0.0
     pause_s: float = 0.0
     stall_after: int | None = None
+    stall_s: float | None = None
     drop_after: int | None = None
 
     def split(self, every: int = 1, *, pause_s: float = 0.0) -> Reply:
         """Write the body in pieces of `every` bytes."""
         return replace(self, every=every, pause_s=pause_s)
 
-    def stall(self, after: int) -> Reply:
-        """Fall silent after so many bytes of the body, with the connection open."""
-        return replace(self, stall_after=after)
+    def stall(self, after: int, *, seconds: float | None = None) -> Reply:
+        """Fall silent after so many bytes of the body, with the connection open: for some seconds, or for ever."""
+        return replace(self, stall_after=after, stall_s=seconds)
 
     def drop(self, after: int) -> Reply:
         """Close the connection after so many bytes of the body."""

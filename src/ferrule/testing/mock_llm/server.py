@@ -148,13 +148,35 @@ async def _read(reader: asyncio.StreamReader) -> Recorded | None:
     headers = {
         name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)
     }
-    body = await reader.readexactly(int(headers.get("content-length", "0")))
+    if headers.get("transfer-encoding", "").lower() == "chunked":
+        body = await _read_chunks(reader)
+    else:
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
     try:
         document = json.loads(body) if body else None
     except ValueError:
         document = None
     found = document if isinstance(document, dict) else None
     return Recorded(method=method, path=path, headers=headers, body=body, json=found)
+
+
+async def _read_chunks(reader: asyncio.StreamReader) -> bytes:
+    """Read a body in chunks; extensions and trailers say nothing.
+
+    Raises:
+        ValueError: the framing is broken.
+    """
+    pieces: list[bytes] = []
+    while True:
+        size = int((await reader.readuntil(b"\r\n")).partition(b";")[0], 16)
+        if not size:
+            break
+        pieces.append(await reader.readexactly(size))
+        if await reader.readexactly(2) != b"\r\n":
+            raise ValueError("a chunk is longer than it says")
+    while await reader.readuntil(b"\r\n") != b"\r\n":
+        continue
+    return b"".join(pieces)
 
 
 async def _send(reply: Reply, request: Recorded, writer: asyncio.StreamWriter) -> bool:
@@ -174,18 +196,25 @@ async def _send(reply: Reply, request: Recorded, writer: asyncio.StreamWriter) -
     headers = {"content-type": kind, "transfer-encoding": "chunked", **own}
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     writer.write(f"HTTP/1.1 {reply.status} {_REASONS.get(reply.status, 'Scripted')}\r\n{head}\r\n".encode())
-    end = min(x for x in (reply.stall_after, reply.drop_after, len(body)) if x is not None)
+    drop, stall, stop = reply.drop_after, reply.stall_after, 0
+    if stall is not None and (drop is None or stall < drop):
+        stop = stall
+        await _write(writer, body[:stop], reply)
+        await (asyncio.Event().wait() if reply.stall_s is None else asyncio.sleep(reply.stall_s))
+    await _write(writer, body[stop:drop], reply)
+    if drop is not None and drop <= len(body):
+        return False
+    writer.write(b"0\r\n\r\n")
+    await writer.drain()
+    return True
+
+
+async def _write(writer: asyncio.StreamWriter, body: bytes, reply: Reply) -> None:
+    """Write a stretch of the body, in the pieces that the reply wants."""
     step = reply.every or len(body) or 1
-    for at in range(0, end, step):
-        piece = body[at : min(at + step, end)]
+    for at in range(0, len(body), step):
+        piece = body[at : at + step]
         writer.write(b"%x\r\n%b\r\n" % (len(piece), piece))
         await writer.drain()
         if reply.every:
             await asyncio.sleep(reply.pause_s)
-    if reply.drop_after is not None and reply.drop_after <= end:
-        return False
-    if reply.stall_after is not None:
-        await asyncio.Event().wait()
-    writer.write(b"0\r\n\r\n")
-    await writer.drain()
-    return True
