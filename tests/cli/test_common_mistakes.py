@@ -53,7 +53,7 @@ MISTAKES = [
     Mistake(
         "log below a file", "ferrule logs", 1, "Not a directory", "another folder", {"FERRULE_HOME": "/etc/passwd/x"}
     ),
-    Mistake("no such agent", "ferrule run hi --agent nobody", 2, "no agent 'nobody'", "docs/config.md"),
+    Mistake("no such agent", "ferrule run hi --agent nobody", 2, "no agent 'nobody'", "agents list"),
     Mistake(
         "base URL malformed",
         "ferrule run hi",

@@ -6,6 +6,7 @@ import click
 
 from ..types.errors import UsageError
 from .chat_loop import ChatOptions, chat_loop
+from .offered_words import agents_here, sessions_here
 from .terminal import run_to_the_end, working_folder
 
 EPILOG = """\b
@@ -18,8 +19,21 @@ In the chat, /help lists what can be typed; Ctrl-C stops the answer, Ctrl-D ends
 
 
 @click.command(epilog=EPILOG)
-@click.option("--agent", "alias", default="default", show_default=True, help="Which agent to talk with.")
-@click.option("--session", "session_id", default="", help="Go on in a session; `ferrule sessions` lists them.")
+@click.option(
+    "--agent",
+    "alias",
+    shell_complete=agents_here,
+    default="default",
+    show_default=True,
+    help="Which agent to talk with.",
+)
+@click.option(
+    "--session",
+    "session_id",
+    shell_complete=sessions_here,
+    default="",
+    help="Go on in a session; `ferrule sessions` lists them.",
+)
 @click.option("--fork", is_flag=True, help="Go on in a copy of --session.")
 @click.option("--yes", is_flag=True, help="Use a key found in the environment without asking.")
 def chat(alias: str, session_id: str, fork: bool, yes: bool) -> int:

@@ -53,7 +53,8 @@ async def chat_loop(options: ChatOptions) -> int:
         if opened.in_doubt:
             out.print(printable(opened.in_doubt), style="yellow", markup=False, highlight=False, soft_wrap=True)
         await _converse(out, opened, read_line, answering)
-        out.print(f"to go on: ferrule chat --session {opened.session_id}", style="dim", soft_wrap=True)
+        if opened.agent.session.messages:
+            out.print(f"to go on: ferrule chat --session {opened.session_id}", style="dim", soft_wrap=True)
     return 0
 
 

@@ -16,14 +16,16 @@ from ..config.load import Loaded, load
 from ..config.root import ADAPTER_ROOTS
 from ..config.shape import Adapters, shape_of
 from ..config.values import Value, lookup, values
+from .offered_words import agents_here
 from .printable import printable
 
 ADAPTERS = Adapters(settings_for=discovery.settings_for, names=discovery.names)
 
 EPILOG = """\b
 Examples:
-  ferrule config set agents.default.provider openai.main
+  ferrule config set providers.openai.main.model gpt-5.4-mini
   ferrule config set providers.openai.main.api_key '{ env = "OPENAI_API_KEY" }'
+  ferrule config set agents.default.provider openai.main
   ferrule config get agents.default --origin
 
 Exit codes: 0 done, 2 the config or the command is wrong.
@@ -36,7 +38,14 @@ def config() -> None:
 
 
 @config.command()
-@click.option("--agent", "agents", multiple=True, metavar="ALIAS", help="Only these agents' secrets must be set.")
+@click.option(
+    "--agent",
+    "agents",
+    shell_complete=agents_here,
+    multiple=True,
+    metavar="ALIAS",
+    help="Only these agents' secrets must be set.",
+)
 def validate(agents: Sequence[str]) -> None:
     """Check the whole file and report everything that is wrong with it."""
     loaded = _load(_layout(), agents or None)

@@ -11,7 +11,7 @@ from ..app.home import Home
 from ..types.errors import UsageError
 from .approve import read_terminal_line
 from .printable import printable
-from .terminal import someone_is_there
+from .terminal import forget_typed_ahead, someone_is_there
 
 
 async def agree_to_key(notes: Console, home: Home, alias: str, *, yes: bool) -> None:
@@ -39,6 +39,7 @@ async def agree_to_key(notes: Console, home: Home, alias: str, *, yes: bool) -> 
 
 
 async def _ask(found: FirstProvider) -> None:
+    forget_typed_ahead()
     try:
         word = await read_terminal_line("Use it? [Y]es, [n]o: ")
     except EOFError:

@@ -20,9 +20,14 @@ from .help_text import stored_help
 from .printable import printable
 from .standard_streams import OutputFailed
 
+TYPE_CHECKING = False  # type checkers take it for true; `typing` itself would be loaded by every --help
+if TYPE_CHECKING:
+    import click
+
 COMMANDS: dict[str, str] = {
     "agents": "ferrule.cli.agents_command:agents",
     "chat": "ferrule.cli.chat_command:chat",
+    "completion": "ferrule.cli.completion_command:completion",
     "config": "ferrule.cli.config_command:config",
     "doctor": "ferrule.cli.doctor_command:doctor",
     "init": "ferrule.cli.init_command:init",
@@ -44,6 +49,7 @@ SUMMARIES: dict[str, str] = {
     "secret": "keep secrets encrypted",
     "logs": "what happened, filtered by turn",
     "doctor": "check this installation, each finding with its fix",
+    "completion": "a script by which your shell completes all of this",
 }
 
 USAGE = """\
@@ -68,7 +74,7 @@ Examples:
 
 def help_text() -> str:
     """Return the text of ``ferrule --help``."""
-    lines = [f"  {name:<9}  {summary}" for name, summary in SUMMARIES.items()]
+    lines = [f"  {name:<10}  {summary}" for name, summary in SUMMARIES.items()]
     return USAGE.format(commands="\n".join(lines))
 
 
@@ -110,6 +116,8 @@ def fail(error: FerruleError) -> int:
 
 
 def _go(arguments: list[str]) -> int:
+    if instruction := os.environ.get("_FERRULE_COMPLETE"):
+        return _complete(instruction)
     if not arguments or arguments[0] in ("--help", "-h", "help"):
         sys.stdout.write(help_text())
         return 0
@@ -141,8 +149,7 @@ def _as_utf8(arguments: list[str]) -> list[str]:
 def _run(name: str, target: str, arguments: list[str]) -> int:
     import click
 
-    module, _, attribute = target.partition(":")
-    command: click.Command = getattr(importlib.import_module(module), attribute)
+    command = _loaded(target)
     try:
         code = command.main(args=arguments, prog_name=f"ferrule {name}", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -159,6 +166,26 @@ def _run(name: str, target: str, arguments: list[str]) -> int:
 
 def _path(error: click.UsageError, name: str) -> str:
     return error.ctx.command_path if error.ctx is not None else f"ferrule {name}"
+
+
+def _loaded(target: str) -> click.Command:
+    module, _, attribute = target.partition(":")
+    command: click.Command = getattr(importlib.import_module(module), attribute)
+    return command
+
+
+def _complete(instruction: str) -> int:
+    """Answer a shell that completes a line; of all commands only those on the line are loaded."""
+    import click
+
+    answer_shell = importlib.import_module("ferrule.cli.completion_command").answer_shell
+    typed = os.environ.get("COMP_WORDS", "").split()
+    commands = {
+        name: _loaded(COMMANDS[name]) if name in typed else click.Command(name, short_help=summary)
+        for name, summary in SUMMARIES.items()
+    }
+    code: int = answer_shell(click.Group("ferrule", commands=commands), instruction)
+    return code
 
 
 def _nearest(name: str) -> str:

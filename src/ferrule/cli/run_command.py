@@ -18,6 +18,7 @@ from ..types.events import AgentEvent, ApprovalAnswered, TextDelta, ToolFinished
 from .approve import TerminalApprover, read_terminal_line
 from .consent import agree_to_key
 from .incoming import piped, refuse_nul
+from .offered_words import agents_here, sessions_here
 from .printable import printable
 from .render import ChatView
 from .terminal import console, run_to_the_end, someone_is_there, working_folder
@@ -38,8 +39,16 @@ Exit codes: 0 completed, 1 failed, 2 usage or config, 3 stopped by a denial,
 
 @click.command(epilog=EPILOG)
 @click.argument("message", required=False)
-@click.option("--agent", "alias", default="default", show_default=True, help="Which agent answers.")
-@click.option("--session", "session_id", default="", help="Go on in a session; `ferrule sessions` lists them.")
+@click.option(
+    "--agent", "alias", shell_complete=agents_here, default="default", show_default=True, help="Which agent answers."
+)
+@click.option(
+    "--session",
+    "session_id",
+    shell_complete=sessions_here,
+    default="",
+    help="Go on in a session; `ferrule sessions` lists them.",
+)
 @click.option("--fork", is_flag=True, help="Go on in a copy of --session.")
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines.")
 @click.option("--yes", is_flag=True, help="Use a key found in the environment without asking.")

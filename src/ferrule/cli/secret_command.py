@@ -15,6 +15,7 @@ from ..config.layout import layout
 from ..core.guard import SHORTEST
 from ..storage.vault import Keeper
 from ..types.errors import UsageError
+from .offered_words import agents_here
 from .printable import printable
 
 EPILOG = """\b
@@ -38,7 +39,13 @@ def secret() -> None:
 
 @secret.command(name="set", context_settings={"allow_extra_args": True})
 @click.argument("name")
-@click.option("--agent", default="", metavar="ALIAS", help="Whose secret it is; without, the installation's.")
+@click.option(
+    "--agent",
+    shell_complete=agents_here,
+    default="",
+    metavar="ALIAS",
+    help="Whose secret it is; without, the installation's.",
+)
 @click.pass_context
 def set_(context: click.Context, name: str, agent: str) -> None:
     """Keep a secret: at a key of the config when NAME has a dot, else in the vault.
@@ -76,7 +83,13 @@ def list_(as_json: bool) -> None:
 
 @secret.command()
 @click.argument("name")
-@click.option("--agent", default="", metavar="ALIAS", help="Whose secret it is; without, the installation's.")
+@click.option(
+    "--agent",
+    shell_complete=agents_here,
+    default="",
+    metavar="ALIAS",
+    help="Whose secret it is; without, the installation's.",
+)
 def remove(name: str, agent: str) -> None:
     """Forget a secret that nothing uses."""
     forget_secret(layout(os.environ), os.environ, name, agent=agent)

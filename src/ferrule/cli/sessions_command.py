@@ -9,6 +9,7 @@ import click
 
 from ..app.home import read_home
 from . import sessions_change, sessions_look, sessions_transfer
+from .offered_words import agents_here, sessions_here
 
 EPILOG = """\b
 Examples:
@@ -20,7 +21,7 @@ Examples:
 ID may be the beginning of an id, as long as only one session has it."""
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-AGENT = click.option("--agent", "alias", default="", help="Only sessions of this agent.")
+AGENT = click.option("--agent", "alias", shell_complete=agents_here, default="", help="Only sessions of this agent.")
 LIMIT = click.option(
     "-n", "--limit", default=20, show_default=True, type=click.IntRange(1, 10_000), help="How many at most."
 )
@@ -47,7 +48,7 @@ def list_(alias: str = "", limit: int = 20, as_json: bool = False) -> None:
 
 
 @sessions.command()
-@click.argument("session_id", metavar="ID")
+@click.argument("session_id", metavar="ID", shell_complete=sessions_here)
 @AS_JSON
 def show(session_id: str, as_json: bool) -> None:
     """Print the messages of a conversation."""
@@ -66,9 +67,11 @@ def search(words: tuple[str, ...], alias: str, limit: int, as_json: bool) -> Non
 
 
 @sessions.command()
-@click.argument("session_id", metavar="ID")
+@click.argument("session_id", metavar="ID", shell_complete=sessions_here)
 @click.option("--at", default="", metavar="MESSAGE", help="The last message to take along; its id, from `show`.")
-@click.option("--agent", "alias", default="", help="Whose the copy is; else the same agent's.")
+@click.option(
+    "--agent", "alias", shell_complete=agents_here, default="", help="Whose the copy is; else the same agent's."
+)
 def branch(session_id: str, at: str, alias: str) -> None:
     """Copy a conversation, whole or up to a message, into a new one.
 
@@ -78,7 +81,7 @@ def branch(session_id: str, at: str, alias: str) -> None:
 
 
 @sessions.command()
-@click.argument("session_id", metavar="ID")
+@click.argument("session_id", metavar="ID", shell_complete=sessions_here)
 @click.argument("turns", default=1, type=click.IntRange(1))
 def undo(session_id: str, turns: int) -> None:
     """Take back the last TURNS turns (1) of a conversation.
@@ -90,14 +93,14 @@ def undo(session_id: str, turns: int) -> None:
 
 
 @sessions.command()
-@click.argument("session_id", metavar="ID")
+@click.argument("session_id", metavar="ID", shell_complete=sessions_here)
 def redo(session_id: str) -> None:
     """Bring back what the last undo took."""
     asyncio.run(sessions_change.redo(read_home(os.environ), session_id))
 
 
 @sessions.command()
-@click.argument("session_id", metavar="ID")
+@click.argument("session_id", metavar="ID", shell_complete=sessions_here)
 @click.option("--format", "kind", type=click.Choice(["json", "markdown"]), required=True, help="In which form.")
 @click.option("--output", default="", metavar="FILE", help="A new file to write; else standard output.")
 def export(session_id: str, kind: str, output: str) -> None:
@@ -107,7 +110,13 @@ def export(session_id: str, kind: str, output: str) -> None:
 
 @sessions.command("import")
 @click.argument("file")
-@click.option("--agent", "alias", default="", help="Whose it is from now on; else the agent that the file names.")
+@click.option(
+    "--agent",
+    "alias",
+    shell_complete=agents_here,
+    default="",
+    help="Whose it is from now on; else the agent that the file names.",
+)
 def import_(file: str, alias: str) -> None:
     """Read a conversation that was exported as JSON; "-" is standard input.
 
@@ -118,7 +127,7 @@ def import_(file: str, alias: str) -> None:
 
 
 @sessions.command()
-@click.argument("session_id", metavar="ID")
+@click.argument("session_id", metavar="ID", shell_complete=sessions_here)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def delete(session_id: str, yes: bool) -> None:
     """Remove a conversation for good."""

@@ -11,6 +11,7 @@ import orjson
 from ..app.home import read_home
 from ..app.overview import tool_facts
 from ..app.runtime import summaries, tools_of
+from .offered_words import agents_here
 
 SHOW_EPILOG = """\b
 Examples:
@@ -29,7 +30,7 @@ def tools() -> None:
 
 
 @tools.command("list", epilog=EPILOG)
-@click.option("--agent", "alias", default="default", show_default=True, help="Whose tools.")
+@click.option("--agent", "alias", shell_complete=agents_here, default="default", show_default=True, help="Whose tools.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(alias: str, as_json: bool) -> None:
     """List the tools that an agent is shown."""
@@ -43,7 +44,7 @@ def list_(alias: str, as_json: bool) -> None:
 
 @tools.command("show", epilog=SHOW_EPILOG)
 @click.argument("name")
-@click.option("--agent", "alias", default="default", show_default=True, help="Whose tool.")
+@click.option("--agent", "alias", shell_complete=agents_here, default="default", show_default=True, help="Whose tool.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show(name: str, alias: str, as_json: bool) -> None:
     """Show a tool as the model sees it, and what it may touch."""

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from ..ports.adapter import Kind, SettingsLike
 from ..storage.private import readable_by_others
 from ..storage.vault import Vault, vault_in
+from ..types.errors import UsageError
 from . import instances, overrides, references
 from .document import Document, digest_of, parse, read_bytes
 from .faults import faults_of
@@ -50,19 +51,19 @@ class Loaded:
         """Return an agent's table.
 
         Raises:
-            InvalidConfig: there is no such agent.
+            UsageError: there is no such agent.
         """
         if alias not in self.root.agents:
-            hint = nearest(alias, self.root.agents)
-            cause = f"there is no agent {alias!r}"
-            raise InvalidConfig([Problem(where=self.document.file, key="agents", cause=cause, hint=hint)])
+            hint = f"{nearest(alias, self.root.agents)}; `ferrule agents list` shows them"
+            raise UsageError(f"there is no agent {alias!r}", hint=hint)
         return self.root.agents[alias]
 
     def provider(self, alias: str) -> str | None:
         """Return the provider of an agent as ``<adapter>.<alias>``: its own, else the only one; None without any.
 
         Raises:
-            InvalidConfig: there is no such agent, or it names none and there are several.
+            UsageError: there is no such agent.
+            InvalidConfig: it names none and there are several.
         """
         named = self.agent(alias).provider
         tables = references.configured(self.document, "providers")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..types.errors import UsageError
 from .document import Origin
 from .layout import Layout
 from .load import Loaded
-from .problems import InvalidConfig, Path, Problem, dotted, nearest
+from .problems import Path, dotted, nearest
 from .secret import masked
 
 
@@ -46,13 +47,14 @@ def lookup(loaded: Loaded, layout: Layout, key: str) -> list[Value]:
     """Return one key, or all keys below a table.
 
     Raises:
-        InvalidConfig: there is no such key, or it has no value.
+        UsageError: there is no such key, or it has no value.
     """
     every = values(loaded, layout)
     found = [row for row in every if row.key == key or row.key.startswith((f"{key}.", f"{key}["))]
     if not found:
-        hint = nearest(key, [row.key for row in every])
-        raise InvalidConfig([Problem(where=loaded.document.file, key=key, cause="no such key", hint=hint)])
+        close = nearest(key, [row.key for row in every])
+        meant = f"{close} " if close.startswith("did you mean") else ""
+        raise UsageError(f"there is no key {key!r} with a value", hint=f"{meant}`ferrule config list` shows all")
     return found
 
 
