@@ -36,7 +36,7 @@ async def test_an_image_is_sent_as_what_its_bytes_say(kind: str, data: bytes) ->
     assert media_type(data) == kind
     async with MockLLM([say("seen")]) as server, provider_at(server.base_url) as provider:
         agent = Agent(provider, gate=allow_all())
-        result = await agent.send([TextPart(text="look"), ImagePart(media_type="image/x-wrong", data=data)])
+        result = await agent.send((TextPart(text="look"), ImagePart(media_type="image/x-wrong", data=data)))
     assert result.status == "completed"
     assert f"data:{kind};base64," in server.requests[0].body.decode()
 
@@ -45,7 +45,7 @@ async def test_an_image_is_sent_as_what_its_bytes_say(kind: str, data: bytes) ->
 async def test_a_bad_part_fails_its_own_message_and_the_session_goes_on(part: Part, named: str) -> None:
     async with MockLLM([say("fine")]) as server, provider_at(server.base_url) as provider:
         agent = Agent(provider, gate=allow_all())
-        failed = await agent.send([TextPart(text="look"), part])
+        failed = await agent.send((TextPart(text="look"), part))
         assert (failed.status, failed.error and failed.error.code) == ("failed", "provider.bad_request")
         assert named in str(failed.error)
         assert "part 1 of the message" in str(failed.error)

@@ -162,3 +162,8 @@ def test_secrets_of_an_address_are_its_user_part_and_query_values() -> None:
     assert [len(secret) for secret in found] == [10, 8, 8, 7]  # a secret inside another does not hide it
     assert secrets_in("https://token-1@h/") == ("token-1",)
     assert secrets_in("https://h/") == ()
+
+
+def test_a_refused_key_of_the_environment_is_called_by_its_variable() -> None:
+    error = Failures("openai.environment").of_status(401, {}, b"{}", now_s=0)
+    assert error.hint == "check OPENAI_API_KEY in the environment"

@@ -83,3 +83,10 @@ def test_however_the_text_is_cut_the_same_is_shown_and_thought(parts: list[str],
 def test_what_stands_behind_a_closed_block_is_all_that_shows(answer: str, thought: str) -> None:
     shown, reasoning = parted(f"<think>{thought}</think>{answer}")
     assert (shown, reasoning) == (answer.lstrip(), thought)
+
+
+def test_a_closing_tag_before_the_first_word_is_none_of_the_answer() -> None:
+    assert parted("\n</th", "ink>\n\nHello") == ("Hello", "")
+    assert parted("</thinking>Hello") == ("Hello", "")
+    assert parted("</thi") == ("</thi", "")
+    assert parted("Hello\n</think> x") == ("Hello\n</think> x", "")

@@ -16,6 +16,9 @@ from .failures import Failures
 DRAIN_S = 0.1
 """How long the end of a finished body is waited for, so that its connection can be used again."""
 
+GRACE_S = 2.0
+"""How long usage and the end mark are waited for when the answer has ended; some servers never send them."""
+
 log = logging.getLogger(__name__)
 
 
@@ -45,8 +48,16 @@ class Body(Protocol):
         ...
 
 
-async def read_events(response: HttpResponse, answer: Body, failures: Failures) -> AsyncGenerator[ProviderEvent, None]:
+async def read_events(
+    response: HttpResponse, answer: Body, failures: Failures, *, grace_s: float = GRACE_S
+) -> AsyncGenerator[ProviderEvent, None]:
     """Decode a body; what was paid for is reported also when the answer fails.
+
+    Args:
+        response: Whose body it is.
+        answer: Decodes it.
+        failures: Makes the errors.
+        grace_s: Seconds that an answer which has ended may stay open.
 
     Raises:
         StreamBroken: the connection failed before the end of the answer.
@@ -55,7 +66,7 @@ async def read_events(response: HttpResponse, answer: Body, failures: Failures) 
     try:
         pieces = response.pieces()
         try:
-            async for piece in pieces:
+            async for piece in _until_quiet(pieces, answer, grace_s):
                 for event in answer.feed(piece):
                     yield event
                 if answer.done:
@@ -71,6 +82,24 @@ async def read_events(response: HttpResponse, answer: Body, failures: Failures) 
         for event in answer.usage():
             yield event
         raise
+
+
+async def _until_quiet(pieces: AsyncIterator[bytes], answer: Body, grace_s: float) -> AsyncIterator[bytes]:
+    """Give the pieces of a body; from the end of the answer on, only for the time of grace."""
+    async for piece in pieces:
+        yield piece
+        if answer.ended:
+            break
+    else:
+        return
+    deadline = asyncio.get_running_loop().time() + grace_s
+    try:
+        while True:
+            async with asyncio.timeout_at(deadline):
+                piece = await anext(pieces)
+            yield piece
+    except (TimeoutError, StopAsyncIteration):
+        return  # the answer is whole; only the connection is lost
 
 
 async def _drain(pieces: AsyncIterator[bytes]) -> None:

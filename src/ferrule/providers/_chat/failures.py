@@ -175,7 +175,9 @@ class Failures:
         return BadRequest(said)
 
     def _refused_key(self, said: str) -> AuthenticationFailed:
-        return AuthenticationFailed(said, hint=f"check the api_key of [providers.{self.name}]")
+        of_environment = self.name.endswith(".environment")  # then there is no table of that name
+        where = "OPENAI_API_KEY in the environment" if of_environment else f"the api_key of [providers.{self.name}]"
+        return AuthenticationFailed(said, hint=f"check {where}")
 
     def _overflow(self, said: str) -> ContextOverflow:
         return ContextOverflow(said, hint="shorten the conversation, the instructions or the list of tools")

@@ -12,7 +12,8 @@ class ThinkFilter:
     """Parts text from reasoning while both stream in.
 
     Held back is only an end that may become a tag, and white space before the
-    first word. A tag that is never closed does not swallow the answer: its
+    first word. A closing tag before the first word is dropped: servers leave it
+    there when they sent the reasoning in a field of its own. A tag that is never closed does not swallow the answer: its
     text is given as text when the stream ends, unless tool calls are the answer.
     """
 
@@ -74,7 +75,12 @@ class ThinkFilter:
                     self._held = ""  # white space before a tag belongs to it
                     self._close = close
                     return text[start + len(tag) :]
-            if any(tag.startswith(text[start:]) for tag in TAGS):
+            alone = () if self._shown or text[:start].strip() else tuple(TAGS.values())
+            for tag in alone:
+                if text.startswith(tag, start):  # its reasoning came in a field of its own, or was empty
+                    self._held, self._thought = "", True
+                    return text[start + len(tag) :]
+            if any(tag.startswith(text[start:]) for tag in (*TAGS, *alone)):
                 self._show(text[:start], events)
                 self._held = self._held + text[start:]
                 return ""
