@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from ferrule.types.errors import StoreError
 
 HOLDER = """
 import sys
+import threading
 from pathlib import Path
 from ferrule.storage.session_locks import SessionLocks
 
@@ -110,3 +112,27 @@ def test_a_child_that_was_forked_does_not_hold_what_its_parent_holds(tmp_path: P
 def test_a_file_system_without_room_for_the_lock_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"none/s\.lock"):
         SessionLocks(tmp_path / "none" / "s.lock")
+
+
+def test_a_child_that_is_forked_while_another_thread_locks_can_lock_too(tmp_path: Path) -> None:
+    locks = SessionLocks(tmp_path / "s.lock")
+    stop = threading.Event()
+
+    def busy() -> None:
+        while not stop.is_set():
+            locks.acquire("two").release()
+
+    thread = threading.Thread(target=busy)
+    thread.start()
+    try:
+        for number in range(20):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)  # a child that hangs is killed, which fails the test
+                SessionLocks(tmp_path / "s.lock").acquire(f"child {number}")
+                os._exit(0)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    finally:
+        stop.set()
+        thread.join()
+    locks.close()

@@ -8,11 +8,13 @@ import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 import orjson
 
 from ..ports.gate import Approver
 from ..types.access import NOBODY, ApprovalAnswer, ApprovalRequest
+from ..types.codec import clean_value
 from ..types.tools import ToolResult
 from .foreign import Broke, ran
 
@@ -23,7 +25,7 @@ TIMED_OUT = ApprovalAnswer(answer="deny", source="timed_out")
 
 def digest_of(tool: str, arguments: Mapping[str, object], revision: str) -> str:
     """Return the SHA-256 that an answer binds to: tool, final arguments, policy revision."""
-    facts = orjson.dumps([tool, arguments, revision], option=orjson.OPT_SORT_KEYS, default=str)
+    facts = orjson.dumps([tool, clean_value(arguments), revision], option=orjson.OPT_SORT_KEYS, default=str)
     return hashlib.sha256(facts).hexdigest()
 
 
@@ -52,10 +54,10 @@ class Asking:
                 answer = await ran(self.approver.approve, request)
         if deadline.expired():  # also when the surface held on to the question and answers late
             return TIMED_OUT
-        if not isinstance(answer, ApprovalAnswer):
-            # A surface that breaks has asked nobody; the call does not run.
+        if not _is_answer(answer):
+            # A surface that breaks, or says what means nothing here, has asked nobody; the call does not run.
             error = answer.error if isinstance(answer, Broke) else None
-            log.error("the approver failed: it gave %s", answer, exc_info=error)
+            log.error("the approver failed: it gave no answer but a %s", type(answer).__name__, exc_info=error)
             return NOBODY
         if answer.source == "person" and answer.by not in self.principals:
             return replace(answer, answer="deny")
@@ -73,6 +75,13 @@ class Asking:
         """Say that somebody answered who may not, and who may."""
         by = repr(answer.by) if answer.by else "somebody unnamed"
         return f"{by} may not answer this; {' or '.join(self.principals)} may"
+
+
+def _is_answer(answer: object) -> TypeGuard[ApprovalAnswer]:
+    """Tell whether a surface gave one of the four answers; an edit brings the arguments."""
+    if not isinstance(answer, ApprovalAnswer) or answer.answer not in ("allow", "always", "edit", "deny"):
+        return False
+    return answer.answer != "edit" or isinstance(answer.arguments, Mapping)
 
 
 def refusal(answer: ApprovalAnswer, reason: str) -> ToolResult:

@@ -30,10 +30,13 @@ from .context import ToolCallContext
 from .foreign import Broke, called, ran
 from .hooks import FinishedCall, HookSet, UnknownTool
 from .pump import GuardedPump
-from .results import CANCELLED, bounded, copied, guarded_value
+from .results import CANCELLED, TOO_DEEP, bounded, copied, guarded_value, is_deep
 from .toolset import BoundTool, ToolSet
 
 log = logging.getLogger(__name__)
+
+MOST_EDITS = 20
+"""Edits of one call by the people asked; a surface that only ever edits would never end."""
 
 
 class Surroundings(Protocol):
@@ -165,7 +168,7 @@ class Dispatcher:
         return None if reason is None else ToolResult.failed("hook.denied", reason)
 
     async def _judge(self, context: ToolCallContext, tool: BoundTool, turn: Surroundings) -> _Cleared | ToolResult:
-        while True:
+        for _ in range(MOST_EDITS + 1):
             prepared = self._prepared(context, tool)
             if isinstance(prepared, ToolResult):
                 return self._refused(turn, context, prepared.code, prepared)
@@ -180,9 +183,14 @@ class Dispatcher:
             verdict = await self._ask(context, cleared, decision, turn)
             if verdict is not None:
                 return verdict
+        turn.denied("approval.stale")
+        text = f"Not done: the call was changed {MOST_EDITS + 1} times without being allowed."
+        return ToolResult.failed("approval.stale", text)
 
     def _prepared(self, context: ToolCallContext, tool: BoundTool) -> tuple[_Cleared, Decision] | ToolResult:
         """Check the present arguments and have them judged."""
+        if is_deep(context.arguments):
+            return ToolResult.failed("tool.arguments", f"The arguments of {context.name} cannot be used: {TOO_DEEP}")
         final = {key: copied(value) for key, value in context.arguments.items()}
         try:
             faults = tool.faults(final)
@@ -271,10 +279,10 @@ class Dispatcher:
         if any(access.action != "files.read" for access in cleared.accesses):
             await turn.intend(cleared.call)
         result = await ran(cleared.tool.tool.execute, cleared.converted, context)
-        if isinstance(result, ToolResult):
+        if isinstance(result, ToolResult) and type(result.content) is str:
             return result
         if isinstance(result, str):
-            return ToolResult.text(result)
+            return ToolResult.text(str.__str__(result))  # of a subclass too, whatever it makes of itself
         if isinstance(result, Broke):
             return self._raised(context, result, turn)
         kind = type(result).__name__

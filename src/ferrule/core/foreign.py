@@ -22,7 +22,11 @@ class Broke:
     @property
     def told(self) -> str:
         """Name the fault in one line."""
-        text = str(self.error)
+        try:
+            text = str(self.error)
+        # The words of an exception are foreign code, too.
+        except Exception:
+            text = ""
         return f"{type(self.error).__name__}: {text}" if text else type(self.error).__name__
 
 
@@ -36,8 +40,10 @@ async def ran(work: Callable[..., object], *arguments: object) -> object:
         if task is not None and task.cancelling():
             raise
         return Broke(stop)
+    except (SystemExit, KeyboardInterrupt, GeneratorExit):  # the last closes this very coroutine
+        raise
     # Foreign code may raise anything; what it means is decided by whoever called it.
-    except Exception as error:
+    except BaseException as error:
         return Broke(error)
 
 

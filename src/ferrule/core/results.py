@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..ports.guard import Guard
-from ..types.tools import ToolResult
+from ..types.tools import ToolCall, ToolResult
 
 CANCELLED = ToolResult.failed("tool.cancelled", "Cancelled before it finished; its effects, if any, were not undone.")
 NOT_BEGUN = ToolResult.failed("tool.cancelled", "Not run: the turn was stopped before this call began.")
+DEEPEST = 200
+"""Levels of arguments; a JSON encoder takes 254, and some are needed for what arguments are sent and stored in."""
+
+TOO_DEEP = f"they are nested more than {DEEPEST} levels deep"
 
 
 def bounded(result: ToolResult, limit: int) -> ToolResult:
@@ -35,6 +39,24 @@ def copied(value: object) -> object:
     if isinstance(value, list):
         return [copied(item) for item in value]
     return value
+
+
+def is_deep(arguments: Mapping[str, object]) -> bool:
+    """Tell whether values are nested more deeply than can be copied, stored and sent on."""
+    level: list[object] = [arguments]
+    for _ in range(DEEPEST):
+        values = (value.values() if isinstance(value, Mapping) else value for value in level)
+        level = [item for inside in values for item in inside if isinstance(item, Mapping | list)]  # type: ignore[attr-defined]  # both hold items
+        if not level:
+            return False
+    return True
+
+
+def readable(call: ToolCall) -> ToolCall:
+    """Return the call, without its arguments when nobody could do anything with them."""
+    if not is_deep(call.arguments):
+        return call
+    return replace(call, arguments={}, raw="", fault=TOO_DEEP)
 
 
 def _guarded(guard: Guard, value: object) -> object:

@@ -36,7 +36,7 @@ class FunctionTool:
         if isinstance(value, ToolResult):
             return value
         if isinstance(value, str):
-            return ToolResult.text(value)
+            return ToolResult.text(str.__str__(value))  # of a subclass too, whatever it makes of itself
         return ToolResult.text("" if value is None else orjson.dumps(value, default=str).decode())
 
 

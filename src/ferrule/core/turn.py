@@ -33,6 +33,7 @@ from .leash import Leash
 from .output import OutputForm
 from .parts import AgentParts
 from .request import Asked, ask_model
+from .results import readable
 from .toolset import ToolSet
 
 log = logging.getLogger(__name__)
@@ -122,7 +123,7 @@ class Turn:
         if options.single_tool_rounds and len(asked.calls) > 1:
             self.text = asked.text
             raise Stopped("failed", _too_many(len(asked.calls)))
-        calls = tuple(conversation.unique(call, options.ids) for call in asked.calls)
+        calls = tuple(conversation.unique(readable(call), options.ids) for call in asked.calls)
         self._calls.take(calls)
         self.text = asked.text if not calls or asked.text else self.text
         conversation.add(self._assistant(asked))

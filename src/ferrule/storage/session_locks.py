@@ -38,7 +38,15 @@ class _Shared:
 
 _files: dict[tuple[int, int], _Shared] = {}
 _guard = threading.Lock()
-os.register_at_fork(after_in_child=_files.clear)  # record locks are not inherited
+
+
+def _forked() -> None:
+    _files.clear()  # record locks are not inherited
+    _guard.release()
+
+
+# Held over a fork, so that no child begins with a guard that a thread it does not have will never release.
+os.register_at_fork(before=_guard.acquire, after_in_parent=_guard.release, after_in_child=_forked)
 
 
 class SessionLocks:

@@ -86,14 +86,16 @@ class Pool:
         connected = await aiohappyeyeballs.start_connection(
             found, happy_eyeballs_delay=ADDRESS_DELAY_S, interleave=1, loop=self._loop
         )
+        connection = Connection()
         try:
-            _, connection = await self._loop.create_connection(
-                Connection,
+            await self._loop.create_connection(
+                lambda: connection,
                 sock=connected,
                 ssl=tls,
                 server_hostname=server.host.rstrip(".") if tls is not None else None,
             )
         except BaseException:
+            connection.abort()  # a transport that is ready would go on watching a descriptor that others get
             connected.close()
             raise
         return connection
