@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ferrule.cli.config_command import config
-from ferrule.types.errors import ConfigError
+from ferrule.types.errors import ConfigError, UsageError
 
 CONFIG = """\
 [providers.openai.main]
@@ -110,8 +110,8 @@ def test_get_prints_all_keys_of_a_table(run: Run) -> None:
 
 def test_a_key_that_is_not_there_is_an_error_with_the_nearest(run: Run) -> None:
     result = run("get", "observability.log_levl")
-    assert isinstance(result.exception, ConfigError)
-    assert "log_level" in str(result.exception)
+    assert isinstance(result.exception, UsageError)
+    assert "log_level" in (result.exception.hint or "")
 
 
 def test_secrets_are_masked_wherever_the_config_is_shown(run: Run, home: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from ferrule.config.load import load
 from ferrule.config.problems import InvalidConfig, Problem
+from ferrule.types.errors import UsageError
 from ferrule.types.limits import Limits
 from tests.config._adapters import Acme, Plain, Stubborn, names, read, settings_for
 
@@ -249,8 +250,9 @@ def test_settings_without_pydantic_are_checked_as_well(tmp_path: Path) -> None:
 
 def test_asking_for_what_is_not_there_names_the_nearest(tmp_path: Path) -> None:
     loaded = read(tmp_path, "[agents.writer]\n[providers.plain.main]")
-    with pytest.raises(InvalidConfig, match='did you mean "writer"'):
+    with pytest.raises(UsageError, match="there is no agent 'writr'") as caught:
         loaded.agent("writr")
+    assert 'did you mean "writer"' in (caught.value.hint or "")
     with pytest.raises(InvalidConfig, match=r'did you mean "plain\.main"'):
         loaded.settings("providers", "plain.man")
 

@@ -13,6 +13,7 @@ from ferrule.config.secret import MASK, Sources, masked, named_secrets, namespac
 from ferrule.config.shape import Shape, shape_of
 from ferrule.config.values import lookup, values
 from ferrule.storage.vault import INSTALL, Vault, agent_namespace, vault_in
+from ferrule.types.errors import UsageError
 from tests.config._adapters import ADAPTERS, Acme, names, read, settings_for
 
 HEAD = "[providers.acme.main]\nmodel = 'm'\n"
@@ -183,8 +184,9 @@ def test_one_key_or_all_of_a_table_can_be_looked_up(tmp_path: Path) -> None:
         "observability.log_level",
         "observability.log_max_bytes",
     ]
-    with pytest.raises(InvalidConfig, match='did you mean "observability\\.log_level"'):
+    with pytest.raises(UsageError, match="there is no key") as caught:
         lookup(loaded, place, "observability.log_leve")
+    assert 'did you mean "observability.log_level"' in (caught.value.hint or "")
 
 
 KEY = "providers.acme.main.api_key"
