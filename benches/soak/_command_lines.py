@@ -13,11 +13,13 @@ from pathlib import Path
 
 CORPUS = Path(__file__).resolve().parents[2] / "tests" / "policy" / "commands" / "corpus"
 
-LISTED = (
-    "awk basename cat cd cmp comm cp cut date df diff dirname du echo egrep env expr fgrep file find fmt fold git grep"
-    " head id join ln ls make md5sum mkdir mv nice nl node nohup od paste perl printf pwd python3 readlink realpath rev"
-    " rg rm sed seq sh sha256sum sort stat stdbuf strings tac tail tar tee timeout touch tr tree true uniq wc which xargs"
-).split(" ")
+_NAMES = (
+    "awk basename cat cd cmp comm cp cut date df diff dirname du echo egrep env expr fgrep file find fmt fold git "
+    "grep head id join ln ls make md5sum mkdir mv nice nl node nohup od paste perl printf pwd python3 readlink "
+    "realpath rev rg rm sed seq sh sha256sum sort stat stdbuf strings tac tail tar tee timeout touch tr tree true "
+    "uniq wc which xargs"
+)
+LISTED = tuple(_NAMES.split())
 """The operator's list that the lines are judged under: generous on purpose, so that only the rules hold."""
 
 

@@ -50,8 +50,6 @@ def _asked(line: Line, policy: AgentPolicy) -> Ask | None:
     for walked in line.walks:
         if kept := _kept_below(walked, risk, policy):
             return Ask(reason=f"it goes through {walked}, which holds {kept}", rule="command.walks")
-    if len(line.programs) > 1:
-        return Ask(reason="several programs in one line", rule="command.several")
     if risk == "medium" and not line.is_single:
         return Ask(reason=f"{'; '.join(reasons)}, and what follows may depend on it", rule="command.risk.medium")
     missing = [name for judged in line.programs for name in judged.listed if name not in policy.allowed_commands]
