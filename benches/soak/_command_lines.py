@@ -14,7 +14,7 @@ from pathlib import Path
 CORPUS = Path(__file__).resolve().parents[2] / "tests" / "policy" / "commands" / "corpus"
 
 _NAMES = (
-    "awk basename cat cd cmp comm cp cut date df diff dirname du echo egrep env expr fgrep file find fmt fold git "
+    "awk basename cat cd cmp comm cp cut date df diff dirname du echo egrep env expr false fgrep file find fmt fold git "
     "grep head id join ln ls make md5sum mkdir mv nice nl node nohup od paste perl printf pwd python3 readlink "
     "realpath rev rg rm sed seq sh sha256sum sort stat stdbuf strings tac tail tar tee timeout touch tr tree true "
     "uniq wc which xargs"
@@ -49,3 +49,13 @@ def expanded(template: str) -> Iterator[str]:
                 filled = template.replace("{c}", carrier).replace("{p}", payload).replace("{s}", plain)
                 filled = filled.replace("{s2}", plain.replace("/", "\\/")).replace("{e}", plain.replace(" ", "% "))
                 yield filled.replace("␤", "\n").replace("␍", "\r").replace("␉", "\t")
+
+
+def honest(name: str) -> list[str]:
+    """Return the lines of `honest_allowed` or `honest_asked`."""
+    found: list[str] = []
+    for template in lines_of(name):
+        for file in lines_of("files") if "{f}" in template else [""]:
+            for folder in lines_of("folders") if "{d}" in template else [""]:
+                found.append(template.replace("{f}", file).replace("{d}", folder).replace("␤", "\n"))
+    return found

@@ -156,6 +156,6 @@ def _redirected(judged: Judged, redirection: Redirection, home: str) -> tuple[Ju
         return written, f"the redirection {redirection.operator}"
     shape = judged.shape
     if shape is not None:
-        shape = replace(shape, program=f"{redirection.operator} {shape.program}")
+        shape = replace(shape, redirections=(*shape.redirections, redirection.operator))
     risk = "medium" if judged.risk == "low" else judged.risk
     return replace(written, risk=risk, reason=f"writes {target}", shape=shape), ""

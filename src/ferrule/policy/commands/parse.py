@@ -226,8 +226,8 @@ class _Reader:
         parts: list[Text | Expansion] = []
         at = found.start_byte
         for child in found.children:
-            if child.start_byte != at:
-                parts.append(Expansion("a gap in a word", self._source[at : child.start_byte].decode()))
+            gap = self._slice(at, child.start_byte)
+            parts += [Expansion("a gap in a word", gap)] if gap else []
             inner = self._parts(child, depth)
             is_tilde = bool(inner) and isinstance(inner[0], Expansion) and inner[0].is_home
             if is_tilde and at != found.start_byte and child.type == "word":
@@ -242,13 +242,16 @@ class _Reader:
         at = found.start_byte + 1
         for child in found.named_children:
             if child.type != "string_content":
-                parts += _quoted(self._source[at : child.start_byte].decode())
+                parts += _quoted(self._slice(at, child.start_byte))
                 parts += self._parts(child, depth)
                 at = child.end_byte
-        return (*parts, *_quoted(self._source[at : found.end_byte - 1].decode()))
+        return (*parts, *_quoted(self._slice(at, found.end_byte - 1)))
 
     def _text(self, found: tree_sitter.Node) -> str:
-        return self._source[found.start_byte : found.end_byte].decode()
+        return self._slice(found.start_byte, found.end_byte)
+
+    def _slice(self, start: int, end: int) -> str:
+        return self._source[start:end].decode(errors="replace")  # an unclosed quote may end within a sign
 
 
 def _links(found: tree_sitter.Node) -> list[tree_sitter.Node]:

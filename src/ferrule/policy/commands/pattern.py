@@ -21,16 +21,19 @@ class Shape:
         options: Their names, without values.
         has_texts: Words follow that are no paths.
         has_paths: Paths follow.
+        redirections: Operators behind which it writes a file.
     """
 
     program: str
     options: frozenset[str] = frozenset()
     has_texts: bool = False
     has_paths: bool = False
+    redirections: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         words = [self.program, *sorted(self.options)]
-        return " ".join([*words, *["TEXT"] * self.has_texts, *["PATH"] * self.has_paths])
+        words += ["TEXT"] * self.has_texts + ["PATH"] * self.has_paths
+        return " ".join([*words, *(f"{operator} PATH" for operator in self.redirections)])
 
 
 def pattern_of(shapes: Sequence[Shape]) -> str:
