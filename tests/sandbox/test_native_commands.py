@@ -147,6 +147,20 @@ async def test_behind_a_link_two_dots_are_followed_as_the_system_follows_them(
         await run(place, line, cwd=cwd)
 
 
+@pytest.mark.parametrize(
+    "line", ["grep -r canary up/", "rg canary up/.", "find up/ -name '*'", "ls -R up/", "du -a up/"]
+)
+async def test_going_through_a_link_does_not_reach_what_is_kept_from_the_agent(tmp_path: Path, line: str) -> None:
+    place = tmp_path / "bot"
+    (place / "keep").mkdir(parents=True)
+    (place / "keep" / "key.txt").write_text("canary")
+    (place / "up").symlink_to(".")
+    commands = NativeCommands(policy_of(level="full", workspace=str(place), forbidden=(str(place / "keep"),)))
+    with pytest.raises(PolicyDenied, match="keep"):
+        await commands.run(CommandRequest(line=line))
+    assert "canary" in (await commands.run(CommandRequest(line="grep -r canary ."))).stdout  # a person was asked
+
+
 async def test_what_runs_is_written_anew_from_what_was_judged(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\ntwo\n")
     (tmp_path / "sub").mkdir()

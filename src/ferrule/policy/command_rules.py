@@ -7,7 +7,7 @@ from .agent_policy import AgentPolicy
 from .commands.lines import MOST, Line, judged_line
 from .commands.parse import parsed
 from .commands.tree import LONGEST
-from .paths import absolute, is_below, judge_path
+from .paths import FileAction, absolute, is_below, judge_path
 
 _RISKS = ("low", "medium", "high")
 
@@ -47,9 +47,9 @@ def _asked(line: Line, policy: AgentPolicy) -> Ask | None:
     reasons = [judged.reason for judged in line.programs if judged.risk == risk]
     if risk == "high":
         return Ask(reason="; ".join(reasons), rule="command.risk.high")
-    for walked in line.walks:
-        if kept := _kept_below(walked, risk, policy):
-            return Ask(reason=f"it goes through {walked}, which holds {kept}", rule="command.walks")
+    for place in line.places:
+        if place.is_walked and (kept := kept_below(place.path, place.action, policy)):
+            return Ask(reason=f"it goes through {place.path}, which holds {kept}", rule="command.walks")
     if risk == "medium" and not line.is_single:
         return Ask(reason=f"{'; '.join(reasons)}, and what follows may depend on it", rule="command.risk.medium")
     missing = [name for judged in line.programs for name in judged.listed if name not in policy.allowed_commands]
@@ -66,9 +66,9 @@ def _risk(line: Line) -> str:
     return max((judged.risk for judged in line.programs), key=_RISKS.index)
 
 
-def _kept_below(path: str, risk: str, policy: AgentPolicy) -> str:
-    """Name something below a folder that a program of this risk may not go through; "" if there is nothing."""
+def kept_below(path: str, action: FileAction, policy: AgentPolicy) -> str:
+    """Name something below a folder that the agent may not read, or not write; "" if there is nothing."""
     folder = absolute(path, policy)
-    enough = ("read", "read_write") if risk == "low" else ("read_write",)
-    narrow = [root.path for root in policy.roots if root.rights not in enough]
+    other = "write" if action == "files.read" else "read"
+    narrow = [root.path for root in policy.roots if root.rights == other]
     return next((kept for kept in (*policy.forbidden, *narrow) if kept != folder and is_below(kept, folder)), "")

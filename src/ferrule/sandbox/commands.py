@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from ..policy.agent_policy import AgentPolicy
+from ..policy.command_rules import kept_below
 from ..policy.commands.lines import Place
 from ..policy.commands.plan import planned
 from ..ports.handles import CommandOutcome, CommandRequest, Pump
@@ -126,10 +127,13 @@ class NativeCommands:
             path = place.path if place.is_followed else os.path.dirname(place.path.rstrip("/"))
             path = os.path.realpath(path) if ".." in path.split("/") else path
             try:
-                with descended(path, place.action, self._policy):
-                    continue
+                with descended(path, place.action, self._policy) as found:
+                    real = found.path
             except OSError:  # it does not exist, or is no path at all: the program will say so
                 continue
+            was_seen = not place.is_walked or kept_below(place.path, place.action, self._policy)
+            if not was_seen and (kept := kept_below(real, place.action, self._policy)):
+                raise PolicyDenied(f"{place.path} leads to a folder that holds {kept}", code="command.walks")
 
     def _environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}

@@ -154,6 +154,8 @@ def test_what_is_understood_in_full_runs_without_asking(text: str) -> None:
             "cp -r a b",
             "cp a b c",
             "ls --unknown",
+            "od -w a",
+            "rmdir -p a/b",
             "ls -lD",
             "grep --inc=x a b",
         ),

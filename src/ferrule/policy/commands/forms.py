@@ -21,7 +21,7 @@ class Form:
     Attributes:
         risk: Of its known forms.
         flags: Short options without a value.
-        values: Short options whose value is only text.
+        values: Short options that must have a value, which is only text: glued or the next word.
         longs: Long options; a text may be glued to them with ``=``.
         long_values: Long options whose text may also be the next word.
         patterns: Options that give the text which is otherwise the first word.
@@ -124,7 +124,7 @@ FORMS: dict[str, Form] = {
     "md5sum": _SUM,
     "nl": Form(flags="p", values="bdfhilnsvw"),
     "nproc": Form(longs="all ignore", most=0),
-    "od": Form(flags="bcdiosxv", values="AjNtw", long_values="address-radix skip-bytes read-bytes format width"),
+    "od": Form(flags="bcdiosxv", values="AjNt", long_values="address-radix skip-bytes read-bytes format"),
     "paste": Form(flags="sz", values="d", longs="serial", long_values="delimiters"),
     "pwd": Form(flags="LP", texts=-1),
     "readlink": Form(flags="efmnz"),
@@ -203,7 +203,7 @@ FORMS: dict[str, Form] = {
     ),
     "mkdir": Form(risk="medium", flags="pv", longs="parents verbose"),
     "mv": Form(risk="medium", flags="finuv", longs="force interactive no-clobber update verbose", most=2, walks=("*",)),
-    "rmdir": Form(risk="medium", flags="pv", longs="parents verbose ignore-fail-on-non-empty"),
+    "rmdir": Form(risk="medium", flags="v", longs="verbose ignore-fail-on-non-empty"),
     "tee": Form(risk="medium", flags="ai", longs="append ignore-interrupts"),
     "touch": Form(risk="medium", flags="acm", values="dt", longs="no-create", long_values="date time"),
     "chgrp": Form(risk="high", texts=1),

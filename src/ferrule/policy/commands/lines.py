@@ -20,11 +20,17 @@ DEVICES = frozenset({"/dev/null"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """One path that a line touches, below the folder that it is relative to; `is_followed` if it may be a link."""
+    """One path that a line touches, below the folder that it is relative to.
+
+    Attributes:
+        is_followed: If it is a link, what counts is where that leads.
+        is_walked: The program goes through everything below it.
+    """
 
     path: str
     action: FileAction
     is_followed: bool = True
+    is_walked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +40,6 @@ class Line:
     Attributes:
         programs: Each program, with what it touches.
         places: Every path of every program and redirection.
-        walks: Paths below which some program goes through everything.
         unclear: What only a shell could tell; empty when the line is understood in full.
         is_single: It is one program.
         is_too_much: More programs, or deeper ones, than are judged.
@@ -42,7 +47,6 @@ class Line:
 
     programs: tuple[Judged, ...]
     places: tuple[Place, ...]
-    walks: tuple[str, ...]
     unclear: tuple[str, ...]
     is_single: bool
     is_too_much: bool = False
@@ -68,7 +72,7 @@ def judged_line(tree: Node, *, cwd: str, home: str) -> Line:
     place = posixpath.join(start, folder)
     commands = list(simples(rest))
     if len(commands) > MOST or tree == Compound(TOO_DEEP):
-        return Line(programs=(), places=(), walks=(), unclear=(), is_single=False, is_too_much=True)
+        return Line(programs=(), places=(), unclear=(), is_single=False, is_too_much=True)
     found = [_judged(command, home) for command in commands]
     unclear = [*strangers(rest), *(reason for _, reasons in found for reason in reasons)]
     places = _places([judged for judged, _ in found], place)
@@ -78,7 +82,6 @@ def judged_line(tree: Node, *, cwd: str, home: str) -> Line:
     return Line(
         programs=tuple(judged for judged, _ in found),
         places=(*entered, *places),
-        walks=tuple(posixpath.join(place, path) for judged, _ in found for path in judged.walks),
         unclear=tuple(dict.fromkeys(unclear)),
         is_single=isinstance(tree, Simple),
     )
@@ -86,7 +89,12 @@ def judged_line(tree: Node, *, cwd: str, home: str) -> Line:
 
 def _places(programs: list[Judged], place: str) -> list[Place]:
     return [
-        Place(path=posixpath.join(place, path), action=action, is_followed=not judged.keeps_links)
+        Place(
+            path=posixpath.join(place, path),
+            action=action,
+            is_followed=not judged.keeps_links,
+            is_walked=path in judged.walks,
+        )
         for judged in programs
         for action, paths in _by_action(judged)
         for path in paths
