@@ -14,7 +14,7 @@ from ferrule.types.access import Allow, Ask
 
 def test_the_corpus_is_as_large_as_is_said() -> None:
     assert sum(map(len, families().values())) >= 1_500
-    assert len(families()) == 12
+    assert len(families()) == 13
     lines = honest("honest_allowed") + honest("honest_asked")
     assert len(set(lines)) == len(lines) >= 400
 
@@ -25,7 +25,16 @@ def test_of_a_family_only_what_has_no_effect_runs_without_asking(family: str) ->
     assert allowed == KNOWN_IDLE.get(family, [])
 
 
-KNOWN_IDLE = {"git": ["git -C evil status"], "quoting": ["echo hcuot P | rev"]}
+KNOWN_IDLE = {
+    "git": ["git -C evil status"],
+    "quoting": ["echo hcuot P | rev"],
+    "values": [
+        "cd sub && cat ../secret.txt",
+        "cd sub && cat keep/key.txt",
+        "cd src && cat ../a.txt && cat ../secret.txt",
+        "cd src && cat ../a.txt && cat keep/key.txt",
+    ],
+}
 """Lines that run without asking; that they do nothing is shown by running them, below."""
 
 
