@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..types.access import Access, Allow, Ask, Decision, Deny
 from .agent_policy import AgentPolicy
-from .commands.lines import MOST, Line, judged_line
+from .commands.lines import MOST, MOST_PLACES, Line, judged_line
 from .commands.parse import parsed
 from .commands.tree import LONGEST
 from .paths import FileAction, absolute, is_below, judge_path
@@ -25,7 +25,8 @@ def judge_command(access: Access, policy: AgentPolicy) -> Decision:
     line = judged_line(parsed(access.target), cwd=access.cwd, home=policy.workspace)
     if line.is_too_much:
         return Deny(
-            reason=f"the line starts more than {MOST} programs, or nests them too deep", rule="command.too_many"
+            reason=f"the line holds more than {MOST} programs or {MOST_PLACES} paths, or nests them too deep",
+            rule="command.too_many",
         )
     return _denied(line, policy) or _asked(line, policy) or Allow(rule=f"command.risk.{_risk(line)}")
 

@@ -14,6 +14,9 @@ from .wrappers import is_harmless, unwrapped
 MOST = 64
 """Programs of one line that are judged."""
 
+MOST_PLACES = 1_000
+"""Paths of one line that are judged."""
+
 DEVICES = frozenset({"/dev/null"})
 """May be read from and written to by a redirection."""
 
@@ -42,7 +45,7 @@ class Line:
         places: Every path of every program and redirection.
         unclear: What only a shell could tell; empty when the line is understood in full.
         is_single: It is one program.
-        is_too_much: More programs, or deeper ones, than are judged.
+        is_too_much: More programs or paths, or deeper ones, than are judged.
     """
 
     programs: tuple[Judged, ...]
@@ -75,27 +78,29 @@ def judged_line(tree: Node, *, cwd: str, home: str) -> Line:
         return Line(programs=(), places=(), unclear=(), is_single=False, is_too_much=True)
     found = [_judged(command, home) for command in commands]
     unclear = [*strangers(rest), *(reason for _, reasons in found for reason in reasons)]
-    places = _places([judged for judged, _ in found], place)
+    entered = [Place(path=place, action="files.read")] if folder else []
+    places = tuple(dict.fromkeys([*entered, *_places([judged for judged, _ in found], place)]))
     if not commands:
         unclear.append("the line names no program")
-    entered = [Place(path=place, action="files.read")] if folder else []
     return Line(
         programs=tuple(judged for judged, _ in found),
-        places=(*entered, *places),
+        places=places,
         unclear=tuple(dict.fromkeys(unclear)),
         is_single=isinstance(tree, Simple),
+        is_too_much=len(places) > MOST_PLACES,
     )
 
 
 def _places(programs: list[Judged], place: str) -> list[Place]:
+    walked = [frozenset(judged.walks) for judged in programs]
     return [
         Place(
             path=posixpath.join(place, path),
             action=action,
             is_followed=not judged.keeps_links,
-            is_walked=path in judged.walks,
+            is_walked=path in walks,
         )
-        for judged in programs
+        for judged, walks in zip(programs, walked, strict=True)
         for action, paths in _by_action(judged)
         for path in paths
     ]

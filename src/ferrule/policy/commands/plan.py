@@ -34,12 +34,11 @@ def planned(line: str, *, cwd: str, home: str) -> Plan:
     """
     tree = parsed(line)
     judged = judged_line(tree, cwd=cwd, home=home)
-    places = tuple(dict.fromkeys(judged.places))
     if judged.unclear or judged.is_too_much:
-        return Plan(("/bin/sh", "-c", line), True, places)
+        return Plan(("/bin/sh", "-c", line), True, judged.places)
     if isinstance(tree, Simple) and not tree.assignments and not tree.redirections:
-        return Plan(tuple(_text(word) for word in tree.words), False, places)
-    return Plan(("/bin/sh", "-c", written(tree)), True, places)
+        return Plan(tuple(_text(word) for word in tree.words), False, judged.places)
+    return Plan(("/bin/sh", "-c", written(tree)), True, judged.places)
 
 
 def written(node: Node) -> str:
