@@ -1,10 +1,11 @@
 """Random command lines from a grammar: the verdict is never milder than what starts.
 
 Programs are stubs on a PATH of their own which record their name and their
-arguments. Each line that the rules allow is run by `sh`, by `bash` and as the
-product would start it. Every program that was seen to start, with the very
-arguments it got, is then judged on its own: none may be one that the rules
-would not have allowed alone. Lines that ask or are denied are not run.
+arguments; those of wrappers start what they are given, as the real ones do.
+Each line that the rules allow is run by `sh`, by `bash` and as the product
+would start it. Every program that was seen to start, with the very arguments
+it got, is then judged on its own: none may be one that the rules would not
+have allowed alone. Lines that ask or are denied are not run.
 
     python -m benches.soak.command_fuzz --seeds 0:2000
 
@@ -49,10 +50,20 @@ FRAMES = (
 )
 
 _STUB = """#!/bin/sh
-{ printf '%s\\0' "$NAME" "$@"; printf '\\n\\0'; } >> "$SEEN"
+printf '%s\\0' "$NAME" "$@" '
+' >> "$SEEN" # in one piece, for programs of a pipe write at once
 case "$NAME" in
-timeout|nice) shift; [ $# -gt 0 ] && exec "$@" ;;
-env) while case "$1" in *=*) true ;; *) false ;; esac; do shift; done; [ $# -gt 0 ] && exec "$@" ;;
+timeout|nice|env)
+  while true; do
+    case "$NAME$1" in
+    timeout-s|timeout-k|nice-n|env-u) shift 2 || exit 1 ;;
+    *--) shift; break ;;
+    timeout-*|nice-*|env-*|env*=*) shift ;;
+    *) break ;;
+    esac
+  done
+  [ "$NAME" = timeout ] && [ $# -gt 0 ] && shift
+  [ $# -gt 0 ] && exec "$@" ;;
 esac
 exit 0
 """

@@ -76,7 +76,7 @@ def test_words_mean_what_a_shell_makes_of_them(line: str, right: list[str]) -> N
             "cat a#b",
             "A=$B ls",
         ),
-        *('cat "a$"', "ls > $A", "cat a'b'*", "$A", "cat a$", "cat @(a|b)"),
+        *("cat \\ x", "cat a \\ b", 'cat "a$"', "ls > $A", "cat a'b'*", "$A", "cat a$", "cat @(a|b)"),
     ],
 )
 def test_what_a_shell_would_replace_is_no_text(line: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from .tree import (
@@ -154,7 +155,11 @@ class _Reader:
         words: list[Word] = []
         assignments: list[Assignment] = []
         redirections: list[Redirection] = []
+        at = found.start_byte
         for child in found.children:
+            if self._slice(at, child.start_byte).replace("\\\n", "").strip(" \t"):
+                return Compound("a sign between words", self._inside(found, depth))
+            at = child.end_byte
             if child.type == "variable_assignment":
                 read = self._assignment(child, depth)
                 if read is None:
@@ -163,20 +168,18 @@ class _Reader:
             elif child.type == "file_redirect":
                 redirections.append(self._redirection(child, depth))
             elif child.type == "command_name":
-                words.append(self._word(child.children[0], depth))
+                words.append(self._word(child.children, depth))
             elif child.type == "herestring_redirect":
                 return Compound("a text as input", (*self._inside(found, depth), Simple(tuple(words))))
             else:
-                words.append(self._word(child, depth))
+                words.append(self._word([child], depth))
         return Simple(tuple(words), tuple(assignments), tuple(redirections))
 
     def _assignment(self, found: tree_sitter.Node, depth: int) -> Assignment | None:
         name, equals = found.children[0], found.children[1]
         if name.type != "variable_name" or equals.type != "=":
             return None
-        value = found.children[2:]
-        parts = self._parts(value[0], depth) if value else ()
-        return Assignment(self._text(name), Word(parts))
+        return Assignment(self._text(name), self._word(found.children[2:], depth))
 
     def _redirected(self, found: tree_sitter.Node, depth: int) -> Node:
         """Read a statement with redirections behind it; they belong to its last program."""
@@ -203,8 +206,8 @@ class _Reader:
                 parts += self._parts(child, depth)
         return Redirection(operator, handle, Word(tuple(parts)))
 
-    def _word(self, found: tree_sitter.Node, depth: int) -> Word:
-        return Word(self._parts(found, depth))
+    def _word(self, found: Iterable[tree_sitter.Node], depth: int) -> Word:
+        return Word(tuple(part for piece in found for part in self._parts(piece, depth)))
 
     def _parts(self, found: tree_sitter.Node, depth: int) -> tuple[Text | Expansion, ...]:
         text = self._text(found)
