@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .core.agent import Agent as Agent
     from .core.options import AgentOptions as AgentOptions
     from .core.tool_decorator import tool as tool
+    from .policy.agent_policy import Bounds as Bounds
     from .ports.adapter import Adapter as Adapter
     from .ports.adapter import Parts as Parts
     from .ports.gate import Approver as Approver
@@ -56,6 +57,7 @@ _FACE: dict[str, str] = {
     "ApprovalAnswer": "ferrule.types.access",
     "ApprovalRequest": "ferrule.types.access",
     "Approver": "ferrule.ports.gate",
+    "Bounds": "ferrule.policy.agent_policy",
     "Completion": "ferrule.types.completion",
     "FerruleError": "ferrule.types.errors",
     "Gate": "ferrule.app.gate",
@@ -94,6 +96,7 @@ __all__ = [
     "ApprovalAnswer",
     "ApprovalRequest",
     "Approver",
+    "Bounds",
     "Completion",
     "FerruleError",
     "Gate",

@@ -80,3 +80,23 @@ def test_state_is_forbidden_and_workspaces_are_not(tmp_path: Path) -> None:
         assert not allowed(path, tmp_path)
     assert not allowed(place.sessions, place.sessions.parent)
     assert not allowed(place.config, home)
+
+
+def test_a_workspace_that_is_a_link_is_the_folder_where_it_leads(tmp_path: Path) -> None:
+    real = tmp_path / "real"
+    real.mkdir()
+    (tmp_path / "link").symlink_to(real)
+    text = f"[agents.default]\nworkspace.path = '{tmp_path}/link'\n"
+    law = law_input(read(tmp_path, text), Layout(tmp_path / "home"))
+    assert for_agent(law, "default").workspace == str(real)
+
+
+def test_forbidden_paths_of_a_profile_hold_where_links_lead_as_well(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    profile = f"[risk_profiles.full]\nforbidden_paths = ['{tmp_path}/link', '~/.ssh']\n"
+    text = f"{profile}[agents.default]\nrisk_profile = 'full'\n"
+    law = law_input(read(tmp_path, text), Layout(tmp_path / "home"), folders={"default": str(tmp_path)})
+    policy = for_agent(law, "default")
+    assert {str(tmp_path / "link"), str(tmp_path / "real"), str(Path.home() / ".ssh")} <= set(policy.forbidden)
+    assert isinstance(judge_path("real/a", "files.read", policy), Deny)

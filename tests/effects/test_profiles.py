@@ -51,6 +51,16 @@ async def test_allowed_commands_run_without_asking(place: Place) -> None:
         assert "12345" in told(server)
 
 
+async def test_forbidden_paths_are_touched_by_no_tool(place: Place) -> None:
+    async with vendor(call(("file_read", {"path": "kept/note"})), say("done")) as server:
+        (place.folder / "kept").mkdir(parents=True)
+        (place.folder / "kept" / "note").write_text("never to be told")
+        ran = await with_risk(place, server, f'level = "full"\nforbidden_paths = ["{place.folder}/kept"]')
+        assert ran.code == 3, ran.err
+        assert "never to be told" not in told(server)
+        assert "path.forbidden" in told(server)
+
+
 async def test_approvers_are_those_who_are_asked(place: Place) -> None:
     async with vendor(call(WRITE), say("done")) as server:
         ran = await with_risk(place, server, 'level = "supervised"\napprovers = ["anna"]', "--json")

@@ -177,3 +177,19 @@ def test_what_is_captured_is_bounded_with_exact_counts() -> None:
     small = Capture(30)
     small.feed(b"short")
     assert small.text() == "short"
+
+
+async def test_a_link_into_what_makes_git_run_programs_is_not_written_through(tmp_path: Path) -> None:
+    place = tmp_path / "w"
+    (place / ".git").mkdir(parents=True)
+    (place / ".git" / "config").write_text("old")
+    (place / "notes").symlink_to(".git/config")
+    (place / "g").symlink_to(".git")
+    own = WorkspaceFiles(policy_of(level="full", workspace=str(place)))
+    for path in ("notes", "g/config"):
+        with pytest.raises(PolicyDenied) as caught:
+            await own.write(path, b"new")
+        assert caught.value.code == "path.runs_code"
+    assert (place / ".git" / "config").read_text() == "old"
+    await own.write(".git/config", b"new")  # a person was asked for exactly this path
+    assert (await own.read("notes", max_bytes=10)).data == b"new"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from ..policy.agent_policy import AgentPolicy, policy_of
+from ..config.law import state_of
+from ..config.layout import layout
+from ..policy.agent_policy import AgentPolicy, Bounds, Root, policy_of
 from ..policy.decide import decide
 from ..ports.handles import Handles
 from ..ports.memory import MemoryStore
@@ -39,24 +41,40 @@ class Gate:
         workspace: str | os.PathLike[str],
         allowed_commands: Iterable[str] = (),
         approvers: Iterable[str] = ("operator",),
+        bounds: Bounds | None = None,
     ) -> Gate:
-        """Make a gate for one folder.
+        """Make a gate for one folder. Ferrule's own home is kept from tools, as it is for agents of a config.
 
         Args:
             level: read_only, supervised or full.
             workspace: The folder the agent works in; it must exist.
             allowed_commands: Programs whose harmless forms run without asking.
             approvers: Principals who may answer an approval.
+            bounds: Further folders, and what is kept from tools.
 
         Raises:
-            UsageError: there is no such level, or the workspace is no folder.
+            UsageError: there is no such level, the workspace is no folder, or a path of `bounds` is not absolute.
+            ConfigError: FERRULE_HOME names no folder that could be kept.
         """
         if level not in LEVELS:
             raise UsageError(f"there is no level {level!r}", hint=f"one of {', '.join(LEVELS)}")
         place = os.path.realpath(workspace)
         if not os.path.isdir(place):
             raise UsageError(f"the workspace {os.fspath(workspace)!r} is no folder", hint="create it first")
-        policy = policy_of(level=level, workspace=place, allowed_commands=allowed_commands, approvers=tuple(approvers))
+        own = bounds or Bounds()
+        policy = policy_of(
+            level=level,
+            workspace=place,
+            roots=[Root(_resolved(path), rights) for path, rights in own.access.items()],
+            forbidden=(
+                *state_of(layout(os.environ)),
+                *map(os.path.normpath, own.forbidden),
+                *map(_resolved, own.forbidden),
+            ),
+            unrestricted=own.unrestricted,
+            allowed_commands=allowed_commands,
+            approvers=tuple(approvers),
+        )
         return cls.from_policy(policy)
 
     @classmethod
@@ -95,3 +113,9 @@ class Gate:
     def remember(self, pattern: str) -> None:
         """Allow what `pattern` covers from now on, in this process."""
         self._always.add(pattern)
+
+
+def _resolved(path: str) -> str:
+    if not os.path.isabs(path):
+        raise UsageError(f"{path!r} in the bounds of a gate is relative", hint="write an absolute path")
+    return os.path.realpath(path)

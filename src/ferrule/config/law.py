@@ -44,10 +44,12 @@ def _law(loaded: Loaded, layout: Layout, alias: str, folders: Mapping[str, str])
     risk = loaded.risk_profile(alias)
     named = table.workspace.path
     workspace = os.path.expanduser(named) if named else folders.get(alias) or str(layout.workspace(alias))
+    forbidden = [os.path.normpath(os.path.expanduser(path)) for path in risk.forbidden_paths]
     return AgentLaw(
         level=risk.level,
-        workspace=os.path.normpath(workspace),
+        workspace=os.path.realpath(workspace),  # files are opened where links lead, so that is the place to judge
         access=table.workspace.access,
+        forbidden=tuple(dict.fromkeys([*forbidden, *map(os.path.realpath, forbidden)])),
         unrestricted=table.workspace.unrestricted_filesystem,
         allowed_commands=risk.allowed_commands,
         approvers=risk.approvers,

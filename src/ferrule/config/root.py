@@ -75,6 +75,7 @@ def checked_folder(text: str) -> str:
 Alias = Annotated[str, AfterValidator(checked_alias)]
 Reference = Annotated[str, AfterValidator(checked_reference)]
 Folder = Annotated[str, AfterValidator(checked_folder)]
+Folders = Annotated[tuple[Folder, ...], Field(strict=False)]
 Word = Annotated[str, StringConstraints(min_length=1)]
 Words = Annotated[tuple[Word, ...], Field(strict=False)]  # TOML has arrays, we keep tuples
 Count = Annotated[int, Field(ge=1)]
@@ -125,6 +126,9 @@ class RiskProfile(BaseModel):
 
     level: Annotated[Level, Field(description="How much runs without asking.")]
     allowed_commands: Annotated[Words, Field(description="Programs whose harmless forms run.")] = ()
+    forbidden_paths: Annotated[
+        Folders, Field(description="Files and folders no tool touches, unless a deeper folder is given.")
+    ] = ()
     approvers: Annotated[Words, Field(description="Principals who may answer an approval.")] = ("operator",)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import posixpath
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from ..types.access import Level
@@ -19,6 +19,21 @@ class Root:
 
     path: str
     rights: Rights
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What bounds an agent beside its workspace, for programs that embed one.
+
+    Attributes:
+        access: Further folders, absolute, with the rights in each: read, write or read_write.
+        forbidden: Files and folders, absolute, that no tool touches.
+        unrestricted: Lifts the boundary of workspace and folders; what is forbidden stays so.
+    """
+
+    access: Mapping[str, Rights] = field(default_factory=dict)
+    forbidden: tuple[str, ...] = ()
+    unrestricted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..types.access import Access, Allow, Ask, Decision, Deny
 from .agent_policy import AgentPolicy
 from .commands.lines import MOST, MOST_PLACES, Line, judged_line
@@ -51,6 +53,10 @@ def _asked(line: Line, policy: AgentPolicy) -> Ask | None:
     for place in line.places:
         if place.is_walked and (kept := kept_below(place.path, place.action, policy)):
             return Ask(reason=f"it goes through {place.path}, which holds {kept}", rule="command.walks")
+    for place in line.places:
+        found = judge_path(place.path, place.action, policy)
+        if isinstance(found, Ask) and found.rule == "path.runs_code":
+            return replace(found, pattern=line.pattern)
     if risk == "medium" and not line.is_single:
         return Ask(reason=f"{'; '.join(reasons)}, and what follows may depend on it", rule="command.risk.medium")
     missing = [name for judged in line.programs for name in judged.listed if name not in policy.allowed_commands]

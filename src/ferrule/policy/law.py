@@ -17,11 +17,13 @@ class AgentLaw:
     Attributes:
         workspace: Absolute path.
         access: Rights in the workspaces of sibling agents, by their alias.
+        forbidden: Prefixes that this agent does not touch.
     """
 
     level: Level
     workspace: str
     access: Mapping[str, Rights] = field(default_factory=dict)
+    forbidden: tuple[str, ...] = ()
     unrestricted: bool = False
     allowed_commands: tuple[str, ...] = ()
     approvers: tuple[str, ...] = ("operator",)
@@ -52,7 +54,7 @@ def for_agent(law: LawInput, alias: str) -> AgentPolicy:
         level=own.level,
         workspace=own.workspace,
         roots=roots,
-        forbidden=law.forbidden,
+        forbidden=(*law.forbidden, *own.forbidden),
         unrestricted=own.unrestricted,
         allowed_commands=own.allowed_commands,
         approvers=own.approvers,

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..policy.agent_policy import AgentPolicy
-from ..policy.paths import FileAction, absolute, judge_path
+from ..policy.paths import FileAction, absolute, judge_path, runs_code
 from ..types.access import Deny
 from ..types.errors import PolicyDenied
 
@@ -47,6 +47,8 @@ def descended(path: str, action: FileAction, policy: AgentPolicy, *, make: bool 
     for _ in range(MOST_LINKS):
         found = _descend(place, make=make)
         if isinstance(found, str):
+            if action == "files.write" and runs_code(found) and not runs_code(place):
+                raise PolicyDenied(f"{path} is a link into {found}; name that", code="path.runs_code")
             place = _judged(found, action, policy)
             continue
         try:
