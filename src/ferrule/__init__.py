@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .types.access import Access as Access
     from .types.access import ApprovalAnswer as ApprovalAnswer
     from .types.access import ApprovalRequest as ApprovalRequest
+    from .types.capability import Grant as Grant
     from .types.completion import Completion as Completion
     from .types.completion import ModelOptions as ModelOptions
     from .types.completion import Request as Request
@@ -61,6 +62,7 @@ _FACE: dict[str, str] = {
     "Completion": "ferrule.types.completion",
     "FerruleError": "ferrule.types.errors",
     "Gate": "ferrule.app.gate",
+    "Grant": "ferrule.types.capability",
     "Limits": "ferrule.types.limits",
     "MemoryEntry": "ferrule.types.memory",
     "MemoryStore": "ferrule.ports.memory",
@@ -100,6 +102,7 @@ __all__ = [
     "Completion",
     "FerruleError",
     "Gate",
+    "Grant",
     "Limits",
     "MemoryEntry",
     "MemoryStore",

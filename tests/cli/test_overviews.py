@@ -60,3 +60,14 @@ async def test_a_tool_that_an_agent_is_not_shown_is_an_error_that_lists_what_it_
         2,
         "error: reader is shown no tool 'shell'\n  fix: it is shown file_read, glob_search\n",
     )
+
+
+async def test_doctor_names_the_tools_that_grants_leave_out(tmp_path: Path) -> None:
+    more = '[[capabilities]]\ntype = "tool"\nname = "[a-e]*"\n[security.tools]\nfiles = true\n'
+    place = place_for(tmp_path)
+    assert "[[capabilities]]" not in (await place.run("doctor")).out
+    place.write(more)
+    ran = await place.run("doctor")
+    assert "[[capabilities]] refuses file_edit, file_read, file_write" in ran.out
+    assert "security.tools.files" in ran.out
+    assert "content_search" not in ran.out

@@ -30,10 +30,11 @@ approvers = ["anna"]
 def test_the_law_says_what_the_operator_wrote(tmp_path: Path) -> None:
     law = law_input(read(tmp_path, TEXT), Layout(tmp_path), folders={"default": "/here", "writer": "/not/this"})
     assert law.agents == {
-        "default": AgentLaw(level="supervised", workspace="/here"),
+        "default": AgentLaw(level="supervised", workspace="/here", folder="/here"),
         "writer": AgentLaw(
             level="full",
             workspace="/srv/writer",
+            folder="/not/this",
             access={"reader": "read", "default": "read_write"},
             unrestricted=True,
             allowed_commands=("ls",),

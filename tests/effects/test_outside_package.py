@@ -79,3 +79,12 @@ async def test_an_outside_part_that_is_not_installed_is_named(tmp_path: Path) ->
     assert "echo" in ran.err
     assert "notes" in ran.err
     assert "Traceback" not in ran.err
+
+
+async def test_the_switch_of_memory_takes_its_tools_away(tmp_path: Path) -> None:
+    place, environ = place_of(tmp_path), installed(tmp_path)
+    place.write(f"{CONFIG}\n[security.tools]\nmemory = false\n")
+    await place.run("run", "call memory_store text=blue_lamp", environ=environ)
+    assert not (place.home / "notes.txt").exists()
+    rolled = await place.run("run", "call roll_dice sides=1", environ=environ)
+    assert rolled.out == "heard: rolled 1 of 1\n"

@@ -43,6 +43,7 @@ async def check_up(environ: Mapping[str, str]) -> list[Finding]:
         _config(home),
         *_secrets(home, environ),
         *_agents(home, environ),
+        *_lost(home),
         await _store(home),
         _confinement(),
         _platform(),
@@ -71,8 +72,21 @@ def _config(home: Home) -> Finding:
         return Finding(topic="config", state="ok", text=f"no {path}: defaults are in use")
     warnings = "; ".join(home.config.warnings)
     if warnings:
-        return Finding(topic="config", state="warning", text=warnings, fix=f"chmod 600 {path}")
+        return Finding(topic="config", state="warning", text=warnings, fix="`ferrule config validate` names each")
     return Finding(topic="config", state="ok", text=f"{path} is valid")
+
+
+def _lost(home: Home) -> list[Finding]:
+    """Say which tools nothing grants: with one grant, everything else is refused."""
+    if not any(entry.effect == "allow" for entry in home.config.root.capabilities):
+        return []
+    findings: list[Finding] = []
+    for alias in home.config.root.agents:
+        policy = home.policy_of(alias, os.sep)
+        lost = [name for name in sorted(discovery.BUILT_IN["tools"]) if not policy.capabilities.allows_tool(name)]
+        text = f"[[capabilities]] refuses {', '.join(lost) or 'no tool by its name'}"
+        findings.append(Finding(topic=f"grants of {alias}", state="ok", text=text))
+    return findings
 
 
 def _agents(home: Home, environ: Mapping[str, str]) -> list[Finding]:

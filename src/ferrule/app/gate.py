@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ..config.law import state_of
 from ..config.layout import layout
+from ..policy.admission import DEFAULT_NAMESPACE
 from ..policy.agent_policy import AgentPolicy, Bounds, Root, policy_of
+from ..policy.capabilities import CapabilitySet
 from ..policy.decide import decide
+from ..policy.law import resolved
 from ..ports.handles import Handles
 from ..ports.memory import MemoryStore
 from ..sandbox.commands import NativeCommands
@@ -75,13 +79,16 @@ class Gate:
             allowed_commands=allowed_commands,
             approvers=tuple(approvers),
         )
-        return cls.from_policy(policy)
+        grants = resolved(own.grants, {"workspace": place, "cwd": os.getcwd()})
+        return cls.from_policy(replace(policy, capabilities=CapabilitySet((grants,) if grants else ())))
 
     @classmethod
     def from_policy(cls, policy: AgentPolicy, *, memory: MemoryStore | None = None) -> Gate:
         """Make the gate of a policy, with its handles."""
-        commands = None if policy.level == "read_only" else NativeCommands(policy)
-        return cls(policy, Handles(files=WorkspaceFiles(policy), commands=commands, memory=memory))
+        granted = policy.capabilities
+        commands = NativeCommands(policy) if policy.level != "read_only" and granted.may_ever("shell") else None
+        own = memory if granted.allows_memory(DEFAULT_NAMESPACE) else None
+        return cls(policy, Handles(files=WorkspaceFiles(policy), commands=commands, memory=own))
 
     @property
     def policy(self) -> AgentPolicy:

@@ -13,6 +13,7 @@ from ..core.agent import Agent
 from ..core.guard import SecretGuard
 from ..core.options import AgentOptions
 from ..core.system_clock import RandomIds, SystemClock
+from ..policy.admission import refused_by_name
 from ..ports.adapter import Parts
 from ..ports.dialer import Dialer
 from ..ports.gate import Approver
@@ -149,7 +150,8 @@ def tools_of(home: Home, alias: str) -> list[Tool]:
     hidden = discovery.OF_MEMORY if agent.memory is None else frozenset()
     everything = sorted(discovery.BUILT_IN["tools"].keys() - hidden)
     chosen: Iterable[str] = everything if agent.tools == "all" else agent.tools
-    return [discovery.tool(name) for name in chosen]
+    policy = home.policy_of(alias, os.sep)  # names are judged alike wherever the agent works
+    return [discovery.tool(name) for name in chosen if refused_by_name(name, policy) is None]
 
 
 def summaries(tools: Iterable[Tool]) -> tuple[tuple[str, str], ...]:

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..policy.law import AgentLaw, LawInput
+from ..policy.show import EVERYTHING, ShowList
 from .layout import Layout
 from .load import Loaded
+from .root import Show, ShowDeny
 
 
 def law_input(loaded: Loaded, layout: Layout, *, folders: Mapping[str, str] | None = None) -> LawInput:
@@ -23,7 +25,16 @@ def law_input(loaded: Loaded, layout: Layout, *, folders: Mapping[str, str] | No
     return LawInput(
         agents={alias: _law(loaded, layout, alias, folders or {}) for alias in loaded.root.agents},
         forbidden=state_of(layout),
+        grants=tuple(entry.grant() for entry in loaded.root.capabilities),
+        families=families_on(loaded),
     )
+
+
+def families_on(loaded: Loaded) -> frozenset[str]:
+    """Name the families of built-in tools that are switched on."""
+    switches = loaded.root.security.tools
+    on = {"files": switches.files, "memory": switches.memory, "shell": switches.shell}
+    return frozenset(family for family, is_on in on.items() if is_on)
 
 
 def state_of(layout: Layout) -> tuple[str, ...]:
@@ -53,4 +64,16 @@ def _law(loaded: Loaded, layout: Layout, alias: str, folders: Mapping[str, str])
         unrestricted=table.workspace.unrestricted_filesystem,
         allowed_commands=risk.allowed_commands,
         approvers=risk.approvers,
+        folder=folders.get(alias, ""),
+        show=_shown(table.show),
+        grants=tuple(entry.grant() for entry in table.capabilities),
+        tools=() if table.tools == "all" else table.tools,
     )
+
+
+def _shown(table: Show | None) -> ShowList:
+    if table is None:
+        return EVERYTHING
+    if isinstance(table.tools, ShowDeny):
+        return ShowList(table.tools.deny, is_deny=True)
+    return ShowList(table.tools)

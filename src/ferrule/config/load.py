@@ -142,7 +142,8 @@ def load(
     adapters = Adapters(settings_for=settings_for, names=names)
     around = Surroundings(adapters=adapters, environ=environ, flags=flags or {}, agents=agents, vault=vault)
     loaded = judge(content or b"", str(path), around)
-    warnings = _readable(path, loaded) if content is not None else ()
+    readable = _readable(path, loaded) if content is not None else ()
+    warnings = (*readable, *_ignored_switches(loaded))
     return replace(loaded, secrets=(*loaded.secrets, *keys), warnings=warnings, digest=digest_of(content))
 
 
@@ -218,3 +219,13 @@ def _readable(path: FilePath, loaded: Loaded) -> tuple[str, ...]:
         hint = f'chmod 600 {path}, or write {{ env = "NAME" }}'
         raise InvalidConfig([loaded.document.problem(at, cause, hint) for at in literal])
     return (f"{path} can be read by others: chmod 600 {path}",)
+
+
+def _ignored_switches(loaded: Loaded) -> tuple[str, ...]:
+    """Grants and switches are two ways to say one thing; with both, the grants count."""
+    security = references.names(loaded.document.data.get("security"))
+    written = sorted(references.names(security.get("tools")))
+    if not written or not any(entry.effect == "allow" for entry in loaded.root.capabilities):
+        return ()
+    named = ", ".join(f"security.tools.{name}" for name in written)
+    return (f"with [[capabilities]] these switches are ignored: {named}; take them out",)

@@ -28,7 +28,13 @@ def with_built_in(data: Mapping[str, object]) -> dict[str, object]:
 
 def check(document: Document, adapters: Adapters) -> list[Problem]:
     """List references that lead nowhere; `document` has the built-in tables."""
-    return [*_profiles(document), *_levels(document), *_adapters(document, adapters), *_tools(document, adapters)]
+    return [
+        *_profiles(document),
+        *_levels(document),
+        *_adapters(document, adapters),
+        *_tools(document, adapters),
+        *_patterns(document),
+    ]
 
 
 def configured(document: Document, kind: Kind) -> list[str]:
@@ -124,3 +130,22 @@ def _tools(document: Document, adapters: Adapters) -> Iterator[Problem]:
         for number, name in enumerate(wanted if isinstance(wanted, list) else ()):
             if known and isinstance(name, str) and name not in known:
                 yield document.problem((*path, "tools", number), f"there is no tool {name!r}", nearest(name, known))
+
+
+def _patterns(document: Document) -> Iterator[Problem]:
+    """A pattern of paths begins in a folder that there is."""
+    agents = names(document.data.get("agents"))
+    lists: list[tuple[Path, object]] = [(("capabilities",), document.data.get("capabilities"))]
+    lists += [((*path, "capabilities"), agent.get("capabilities")) for path, agent in _agents(document)]
+    for path, entries in lists:
+        for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+            glob = names(entry).get("glob")
+            name, colon, _ = glob.partition(":") if isinstance(glob, str) else ("", "", "")
+            if not colon or name.startswith(("/", "~/")) or name in ("workspace", "cwd"):
+                continue
+            at = (*path, number, "glob")
+            kind, _, alias = name.partition("/")
+            if kind != "agent":
+                yield document.problem(at, f"{name!r} names no folder", "one of workspace:, cwd:, agent/<alias>:")
+            elif alias not in agents:
+                yield document.problem(at, f"there is no agent {alias!r}", nearest(alias, agents))

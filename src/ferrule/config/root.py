@@ -6,12 +6,14 @@ will read are listed in `NOT_YET`, so that the error can say so.
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from ..ports.adapter import Kind
 from ..types.access import Level
+from ..types.capability import Grant
 from ..types.ids import is_alias
 from ..types.limits import Limits
 
@@ -33,8 +35,6 @@ NOT_YET = frozenset(
         "channels",
         "mcp",
         "people",
-        "capabilities",
-        "security",
         "runtime",
         "plugins",
         "skills",
@@ -82,6 +82,78 @@ Count = Annotated[int, Field(ge=1)]
 Unlimited = Literal["unlimited"]
 
 
+class Capability(BaseModel):
+    """``[[capabilities]]`` and ``[[agents.<alias>.capabilities]]``: one grant, or one denial."""
+
+    model_config = CLOSED
+
+    type: Annotated[
+        Literal["tool", "file_read", "file_write", "shell", "network", "memory"], Field(description="What it is about.")
+    ]
+    effect: Annotated[Literal["allow", "deny"], Field(description="A denial beats every grant.")] = "allow"
+    name: Annotated[Word | None, Field(description="For tool: its name, or a glob of names.")] = None
+    glob: Annotated[Word | None, Field(description="For file_read and file_write: a glob of paths.")] = None
+    commands: Annotated[Words, Field(description="For shell: programs, as they are called.")] = ()
+    domains: Annotated[Words, Field(description="For network: hosts; *.example.com is every host below it.")] = ()
+
+    @model_validator(mode="after")
+    def _names_what_it_is_about(self) -> Capability:
+        given = {"name": self.name, "glob": self.glob, "commands": self.commands, "domains": self.domains}
+        wanted = _TARGETS.get(self.type)
+        if wanted is not None and not given[wanted]:
+            raise ValueError(f"a capability of the type {self.type} needs {wanted!r}")
+        odd = [key for key, value in given.items() if value and key != wanted]
+        if odd:
+            raise ValueError(f"a capability of the type {self.type} takes no {odd[0]!r}")
+        return self
+
+    def grant(self) -> Grant:
+        """Say the same in the policy's own words; a path below ``~/`` becomes absolute."""
+        one = self.name or self.glob
+        patterns = (os.path.expanduser(one),) if one else (*self.commands, *self.domains)
+        return Grant(kind=self.type, patterns=patterns, effect=self.effect)
+
+
+_TARGETS = {"tool": "name", "file_read": "glob", "file_write": "glob", "shell": "commands", "network": "domains"}
+
+
+Capabilities = Annotated[tuple[Capability, ...], Field(strict=False)]
+
+
+class ShowDeny(BaseModel):
+    """``tools = { deny = [...] }``: everything but these."""
+
+    model_config = CLOSED
+
+    deny: Annotated[Words, Field(description="Names or globs of what is hidden.")]
+
+
+class Show(BaseModel):
+    """``[agents.<alias>.show]``: what the agent sees; with the table, what is absent is hidden."""
+
+    model_config = CLOSED
+
+    tools: Annotated[Words | ShowDeny, Field(description="Names or globs of tools.")] = ()
+
+
+class ToolSwitches(BaseModel):
+    """``[security.tools]``: families of built-in tools, for a config without capabilities."""
+
+    model_config = CLOSED
+
+    files: Annotated[bool, Field(description="Read, write and search files.")] = True
+    memory: Annotated[bool, Field(description="Remember and recall.")] = True
+    shell: Annotated[bool, Field(description="Run commands.")] = True
+
+
+class Security(BaseModel):
+    """``[security]``."""
+
+    model_config = CLOSED
+
+    tools: ToolSwitches = ToolSwitches()
+
+
 class Workspace(BaseModel):
     """``[agents.<alias>.workspace]``."""
 
@@ -117,6 +189,10 @@ class Agent(BaseModel):
     ] = None
     tools: Annotated[Literal["all"] | Words, Field(description="Tools it is shown; all built-in ones.")] = "all"
     workspace: Workspace = Workspace()
+    show: Annotated[Show | None, Field(description="What of its tools it sees; all when absent.")] = None
+    capabilities: Annotated[
+        Capabilities, Field(description="Grants and denials beside those of all agents; both must allow.")
+    ] = ()
 
 
 class RiskProfile(BaseModel):
@@ -187,6 +263,10 @@ class Root(BaseModel):
     risk_profiles: dict[Alias, RiskProfile] = {}
     runtime_profiles: dict[Alias, RuntimeProfile] = {}
     observability: Observability = Observability()
+    capabilities: Annotated[
+        Capabilities, Field(description="Grants and denials for all agents; with a grant, nothing else is allowed.")
+    ] = ()
+    security: Security = Security()
 
 
 def _count(value: int | Unlimited) -> int | None:

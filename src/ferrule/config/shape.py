@@ -90,6 +90,8 @@ class Shape:
         inner = [node for node in variants if _is_object(node)]
         if not inner and any(node.get("type") != "object" for node in variants):
             yield ".".join(path)  # an object without keys, such as a root without adapters, holds none
+        if inner and any(node.get("type") == "array" for node in variants):
+            yield ".".join(path)  # a list may stand there as well as the table
         for node in inner:
             properties = _table(node.get("properties"))
             for name, child in properties.items():

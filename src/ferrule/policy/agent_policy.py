@@ -9,6 +9,9 @@ from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from ..types.access import Level
+from ..types.capability import Grant
+from .capabilities import UNLIMITED, CapabilitySet
+from .show import ShowList
 
 Rights = Literal["read", "write", "read_write"]
 
@@ -26,6 +29,8 @@ class Bounds:
     """What bounds an agent beside its workspace, for programs that embed one.
 
     Attributes:
+        grants: Capabilities; with one that allows, nothing else is allowed. File patterns are absolute, or relative to
+            the workspace.
         access: Further folders, absolute, with the rights in each: read, write or read_write.
         forbidden: Files and folders, absolute, that no tool touches.
         unrestricted: Lifts the boundary of workspace and folders; what is forbidden stays so.
@@ -34,6 +39,7 @@ class Bounds:
     access: Mapping[str, Rights] = field(default_factory=dict)
     forbidden: tuple[str, ...] = ()
     unrestricted: bool = False
+    grants: tuple[Grant, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +54,8 @@ class AgentPolicy:
         unrestricted: Lifts the boundary of the roots; `forbidden` stays.
         allowed_commands: Programs whose harmless forms run without asking.
         approvers: Principals who may answer an approval.
+        show: Lists of tools, all of which must show one; without any, all are shown.
+        capabilities: Grants; file patterns in them are absolute.
     """
 
     level: Level
@@ -57,6 +65,8 @@ class AgentPolicy:
     unrestricted: bool = False
     allowed_commands: frozenset[str] = frozenset()
     approvers: tuple[str, ...] = ("operator",)
+    show: tuple[ShowList, ...] = ()
+    capabilities: CapabilitySet = UNLIMITED
 
     @property
     def revision(self) -> str:

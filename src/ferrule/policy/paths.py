@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..types.access import Allow, Ask, Decision, Deny
+from ..types.capability import CapabilityKind
+from .admission import refused_by_grants
 from .agent_policy import AgentPolicy
 
 FileAction = Literal["files.read", "files.write"]
@@ -86,6 +88,9 @@ def judge_path(path: str, action: FileAction, policy: AgentPolicy) -> Decision:
         return Deny(reason=f"{path} is kept from tools", rule="path.forbidden")
     if standing.rule == "path.outside":
         return Deny(reason=f"{path} is outside the workspace and its shared folders", rule="path.outside")
+    kind: CapabilityKind = "file_read" if action == "files.read" else "file_write"
+    if (refused := refused_by_grants(kind, place, path, policy)) is not None:
+        return refused
     if action == "files.read":
         return _judge_read(path, standing)
     return _judge_write(path, place, standing, policy)
