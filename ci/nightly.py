@@ -32,6 +32,7 @@ COUNTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "crash_vault": (1_000, ()),
     "histories": (1_000_000, ()),
     "io_faults": (0, ()),
+    "lattice": (1_000_000, ()),
     "network_faults": (1_520, ()),
     "power_loss": (2_000, ("--subject sessions", "--subject config", "--subject home", "--subject files")),
     "streams": (3_000, ()),

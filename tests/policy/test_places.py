@@ -65,11 +65,6 @@ def test_a_folder_above_what_is_kept_is_neither_moved_nor_replaced(kept: str) ->
     assert kept_inside("/w/c", rules) == ""
 
 
-def test_a_root_whose_parent_cannot_be_written_stays_where_it_is() -> None:
-    assert isinstance(judge_path(".", "files.write", policy(Root("/w/ro", "read"))), Allow)
-    assert isinstance(judge_path(".", "files.write", policy(Root("/w/ro", "read"), free=True)), Deny)
-
-
 @pytest.mark.parametrize("path", [".git/config", ".git", "sub/.git/hooks/pre-commit", ".GIT/config", ".git/info/x"])
 def test_what_makes_git_run_programs_asks_at_full_as_well(path: str) -> None:
     full = policy()

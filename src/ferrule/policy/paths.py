@@ -56,6 +56,11 @@ def runs_code(place: str) -> bool:
     return GIT in _components(place)
 
 
+def is_reserved(place: str, standing: Standing) -> bool:
+    """Tell whether a place is one of Ferrule's own settings, unless the operator shared just that folder."""
+    return RESERVED in _components(place) and RESERVED not in _components(standing.prefix)
+
+
 def standing_of(place: str, policy: AgentPolicy) -> Standing:
     """Judge a place by roots and forbidden prefixes: the longest match wins, a prefix beats a root of its length.
 
@@ -105,10 +110,11 @@ def _judge_read(path: str, standing: Standing) -> Decision:
 def _judge_write(path: str, place: str, standing: Standing, policy: AgentPolicy) -> Decision:
     if not standing.can_write:
         return Deny(reason=f"{path} may be read but not written", rule="path.read_only")
-    if RESERVED in _components(place) and RESERVED not in _components(standing.prefix):
+    if is_reserved(place, standing):
         return Deny(reason=f"{path} belongs to Ferrule's own settings", rule="path.reserved")
     if kept := kept_inside(place, policy):
-        return Deny(reason=f"{path} holds {kept}, which may not be moved or replaced", rule="path.holds_kept")
+        reason = f"{path} holds {kept}, which may not be moved or replaced; name a file in it"
+        return Deny(reason=reason, rule="path.holds_kept")
     if policy.level == "read_only":
         return Deny(reason="this agent may only read", rule="level.read_only.write")
     pattern = f"files.write:{place}"
@@ -124,14 +130,11 @@ def kept_inside(place: str, policy: AgentPolicy) -> str:
     """Name what would leave its place if the folder at `place` were moved or replaced; "" when nothing would.
 
     A rule is bound to a path: a read-only root or a forbidden folder that is
-    moved along with its parent would have no rule any more. A folder whose
-    own parent cannot be written stays where it is anyway.
+    moved along with its parent would have no rule any more.
     """
     narrow = [root.path for root in policy.roots if root.rights != "read_write"]
     kept = [prefix for prefix in (*policy.forbidden, *narrow) if prefix != place and is_below(prefix, place)]
-    if not kept or not standing_of(posixpath.dirname(place), policy).can_write:
-        return ""
-    return min(kept, key=len)
+    return min(kept, key=len, default="")
 
 
 def _components(place: str) -> list[str]:
