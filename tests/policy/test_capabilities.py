@@ -108,6 +108,8 @@ def test_a_child_is_held_by_the_ceiling_of_its_parents_delegation() -> None:
     assert not child.allows_tool("shell")
     assert child.is_within(parent)
     assert not parent.is_within(child)
+    refused = of(Grant(kind="tool", patterns=("*",)), Grant(kind="delegate", effect="deny", ceiling=ceiling))
+    assert refused.ceiling() == CapabilitySet()
     free = of(Grant(kind="delegate"))
     assert free.ceiling() == CapabilitySet()
     assert free.for_child(CapabilitySet()) == free

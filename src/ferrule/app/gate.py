@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Protocol
 
 from ..config.law import state_of
 from ..config.layout import layout
@@ -25,14 +26,34 @@ CONFINEMENT = "unconfined"
 """No fence confines child processes in this version; every surface says so."""
 
 
+class AlwaysAnswers(Protocol):
+    """Keeps what a person allowed for always, for one agent under one set of rules. It never raises."""
+
+    def patterns(self) -> Iterable[str]:
+        """Return the patterns that hold now."""
+        ...
+
+    def keep(self, pattern: str) -> None:
+        """Keep one more."""
+        ...
+
+
 class Gate:
     """Decides about every call of an agent, and holds its handles.
 
     ``Gate.of(level="supervised", workspace=".")`` is a whole gate.
     """
 
-    def __init__(self, policy: AgentPolicy, handles: Handles) -> None:
+    def __init__(self, policy: AgentPolicy, handles: Handles, *, kept: AlwaysAnswers | None = None) -> None:
+        """Put a gate together.
+
+        Args:
+            policy: The rules.
+            handles: Enforce the same rules where things are touched.
+            kept: Where answers for always are kept; without it they end with this object.
+        """
         self._policy = policy
+        self._kept = kept
         self._handles = handles
         self._always: set[str] = set()
         self._revision = policy.revision
@@ -83,12 +104,14 @@ class Gate:
         return cls.from_policy(replace(policy, capabilities=CapabilitySet((grants,) if grants else ())))
 
     @classmethod
-    def from_policy(cls, policy: AgentPolicy, *, memory: MemoryStore | None = None) -> Gate:
-        """Make the gate of a policy, with its handles."""
+    def from_policy(
+        cls, policy: AgentPolicy, *, memory: MemoryStore | None = None, kept: AlwaysAnswers | None = None
+    ) -> Gate:
+        """Make the gate of a policy, with its handles; `kept` is where answers for always are kept."""
         granted = policy.capabilities
         commands = NativeCommands(policy) if policy.level != "read_only" and granted.may_ever("shell") else None
         own = memory if granted.allows_memory(DEFAULT_NAMESPACE) else None
-        return cls(policy, Handles(files=WorkspaceFiles(policy), commands=commands, memory=own))
+        return cls(policy, Handles(files=WorkspaceFiles(policy), commands=commands, memory=own), kept=kept)
 
     @property
     def policy(self) -> AgentPolicy:
@@ -113,13 +136,21 @@ class Gate:
     def decide(self, request: AccessRequest) -> Decision:
         """Judge one call; what a person allowed for always is not asked again, and never loosens a denial."""
         decision = decide(request, self._policy)
-        if isinstance(decision, Ask) and decision.pattern and decision.pattern in self._always:
+        if isinstance(decision, Ask) and decision.pattern and decision.pattern in self._standing():
             return Allow(rule="always")
         return decision
 
     def remember(self, pattern: str) -> None:
-        """Allow what `pattern` covers from now on, in this process."""
+        """Allow what `pattern` covers from now on; if it cannot be kept, then as long as this object lives."""
         self._always.add(pattern)
+        if self._kept is not None:
+            self._kept.keep(pattern)
+
+    def _standing(self) -> set[str]:
+        """Return the patterns that are allowed now: those kept may have been revoked or be over."""
+        if self._kept is not None:
+            self._always = set(self._kept.patterns())
+        return self._always
 
 
 def _resolved(path: str) -> str:

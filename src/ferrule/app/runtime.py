@@ -26,6 +26,7 @@ from ..storage.sessions import SqliteSessions, open_sessions
 from ..telemetry.log import start_logging
 from ..types.errors import ConfigError, UsageError
 from . import discovery
+from .always import always_of
 from .first_provider import FirstProvider, first_model, first_provider
 from .gate import Gate
 from .home import Home
@@ -103,7 +104,8 @@ async def open_agent(home: Home, choices: Choices, *, approver: Approver | None)
         provider = await _open_provider(home, alias, parts, stack)
         policy = home.policy_of(alias, choices.folder)
         _refuse_a_missing_workspace(policy.workspace, alias)
-        gate = Gate.from_policy(policy, memory=await _open_memory(home, alias, parts, stack))
+        kept = always_of(home, alias, policy, clock)
+        gate = Gate.from_policy(policy, memory=await _open_memory(home, alias, parts, stack), kept=kept)
         tools = tools_of(home, alias)
         sessions = await stack.enter_async_context(open_sessions(home.layout.sessions, clock, ids))
         session = await _session(sessions, choices)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from dataclasses import asdict
+from datetime import datetime
 
 import click
 import orjson
 
+from ..app.always import revoke_approvals, standing_approvals
 from ..app.home import read_home
 from ..app.rules import (
     difference,
@@ -43,6 +45,16 @@ MIGRATE_EPILOG = """\b
 Examples:
   ferrule policy migrate
   ferrule policy migrate >> ~/.ferrule/config.toml"""
+
+APPROVALS_EPILOG = """\b
+Examples:
+  ferrule policy approvals list
+  ferrule policy approvals list --json"""
+
+REVOKE_EPILOG = """\b
+Examples:
+  ferrule policy approvals revoke "command:git status"
+  ferrule policy approvals revoke --all --agent research"""
 
 _agent = click.option(
     "--agent", "alias", shell_complete=agents_here, default="default", show_default=True, help="Whose rules."
@@ -112,7 +124,41 @@ def migrate() -> None:
     click.echo(text or "# [[capabilities]] already grant something, so there are no switches to migrate.")
 
 
-def _print(facts: dict[str, Any], lines: list[str], *, as_json: bool) -> None:
+@policy.group("approvals")
+def approvals() -> None:
+    """Show and take back what was allowed for always."""
+
+
+@approvals.command("list", epilog=APPROVALS_EPILOG)
+@_json
+def list_(as_json: bool) -> None:
+    """List what holds now: for which agent, in which folder, until when."""
+    found = standing_approvals(read_home(os.environ))
+    lines = [f"{one.agent}  {one.pattern}  in {one.folder}, until {_day(one.expires_ms)}" for one in found]
+    _print([asdict(one) for one in found], lines or ["nothing is allowed for always"], as_json=as_json)
+
+
+@approvals.command("revoke", epilog=REVOKE_EPILOG)
+@click.argument("pattern", required=False, default="")
+@click.option("--agent", "alias", shell_complete=agents_here, default="", help="Only this agent's.")
+@click.option("--all", "everything", is_flag=True, help="Every pattern.")
+@_json
+def revoke(pattern: str, alias: str, everything: bool, as_json: bool) -> None:
+    """Take back a pattern; from now on it is asked about again, in running chats too."""
+    if bool(pattern) == everything:
+        raise UsageError("it is not clear what to take back", hint="name one PATTERN of the list, or add --all")
+    gone = revoke_approvals(read_home(os.environ), agent=alias, pattern=pattern)
+    if not gone and pattern:
+        raise UsageError(f"{pattern!r} is not allowed for always", hint="`ferrule policy approvals list` shows what is")
+    lines = [f"taken back: {one.agent}  {one.pattern}" for one in gone]
+    _print([asdict(one) for one in gone], lines or ["nothing was allowed for always"], as_json=as_json)
+
+
+def _day(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000).strftime("%Y-%m-%d %H:%M")
+
+
+def _print(facts: object, lines: list[str], *, as_json: bool) -> None:
     if as_json:
         click.echo(orjson.dumps(facts).decode())
         return

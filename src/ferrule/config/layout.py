@@ -33,6 +33,11 @@ class Layout:
         return self.home / "state" / "sessions.db"
 
     @property
+    def approvals(self) -> Path:
+        """What people allowed for always."""
+        return self.home / "state" / "approvals.json"
+
+    @property
     def vault(self) -> Path:
         """Secrets, and the key that opens them."""
         return self.home / "vault"
