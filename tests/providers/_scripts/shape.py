@@ -76,9 +76,9 @@ def meaning(events: Iterable[ProviderEvent]) -> Right:
     return found
 
 
-def decoded(pieces: Iterable[bytes]) -> tuple[list[ProviderEvent], ProviderError | None]:
+def decoded(pieces: Iterable[bytes], answer: Answer | None = None) -> tuple[list[ProviderEvent], ProviderError | None]:
     """Decode pieces as the provider does; return the events, and the error that ended them."""
-    answer, events = Answer(FAILURES, made_ids=MADE), list[ProviderEvent]()
+    answer, events = answer or Answer(FAILURES, made_ids=MADE), list[ProviderEvent]()
     try:
         for piece in pieces:
             events.extend(answer.feed(piece))
