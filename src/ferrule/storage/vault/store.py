@@ -14,7 +14,7 @@ from pathlib import Path
 
 import orjson
 
-from ..atomic import remove_leftovers, write_atomic
+from ..atomic import make_folder, remove_leftovers, write_atomic
 from ..locks import FileLock
 from ..private import readable_by_others
 from .cipher import Key, opened, seal, unseal
@@ -176,7 +176,7 @@ class Vault:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(self.folder)
         except OSError as error:
             raise VaultError(f"{self.folder} cannot be made: {error.strerror}", hint=f"ls -ld {self.folder}") from error
         with FileLock(self.folder / "lock", LOCK_TIMEOUT_S):
