@@ -59,7 +59,7 @@ def cut_everywhere(script: Script) -> Counter[str]:
         found["splits"] += 1
         found["breaks"] += 1
         found["changed_by_a_split"] += differ(split, whole)
-        found["partial_calls"] += calls not in ((), script.right.calls)
+        found["partial_calls"] += calls not in script.whole_calls
         found["calls_of_broken_answers"] += bool(calls and broken[1])
         if cut % UNSHARED == 0:
             found["unshared"] += 2
