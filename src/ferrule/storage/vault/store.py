@@ -180,9 +180,15 @@ class Vault:
         except OSError as error:
             raise VaultError(f"{self.folder} cannot be made: {error.strerror}", hint=f"ls -ld {self.folder}") from error
         with FileLock(self.folder / "lock", LOCK_TIMEOUT_S):
-            remove_leftovers(self.folder)
-            self.keys.settle()
-            yield
+            try:
+                remove_leftovers(self.folder)
+                self.keys.settle()
+                yield
+            except OSError as error:  # of the disk, wherever it failed: the files are whole, old or new
+                raise VaultError(
+                    f"the vault {self.folder} could not be changed: {error.strerror}",
+                    hint="free space, check the disk or correct the permissions, then repeat",
+                ) from error
 
 
 @dataclass(frozen=True, slots=True)
