@@ -13,7 +13,7 @@ import pytest
     ("operation", "every"),
     [
         *(("lock", 1), ("write", 3), ("config", 7), ("file_tool", 2)),
-        *(("append", 4), ("intend", 6), ("open", 5), ("undo", 2), ("delete", 3)),
+        *(("append", 4), ("intend", 6), ("open", 5), ("undo", 2), ("delete", 3), ("search", 4), ("create", 60)),
         *(("secret_set", 5), ("secret_rotate", 6)),
     ],
 )
