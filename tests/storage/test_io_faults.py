@@ -13,8 +13,8 @@ import pytest
     ("operation", "every"),
     [
         *(("lock", 1), ("write", 3), ("config", 7), ("file_tool", 2)),
-        *(("append", 4), ("intend", 6), ("open", 5), ("undo", 2), ("delete", 3), ("search", 4), ("create", 60)),
-        *(("secret_set", 5), ("secret_rotate", 6)),
+        *(("append", 4), ("intend", 6), ("open", 5), ("undo", 2), ("delete", 6), ("search", 4), ("create", 140)),
+        *(("secret_set", 12), ("secret_rotate", 24)),
     ],
 )
 def test_every_call_may_fail_and_nothing_acknowledged_is_lost(operation: str, every: int) -> None:
