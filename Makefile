@@ -3,7 +3,7 @@ ARGS ?= chat
 PY := .venv/bin/python
 
 .DEFAULT_GOAL := check
-.PHONY: check run test test-system nightly bench docs golden new lock
+.PHONY: check run test test-system nightly corpus bench docs golden new lock
 
 check:            ## is Python fit? prints the one line that fixes what is missing
 	@sh ci/setup.sh check
@@ -23,6 +23,10 @@ test-system:      ## suites that name real programs with needs(...)
 nightly:          ## the large counts: every program of benches/soak, every property test with many more examples
 	@sh ci/setup.sh test
 	@$(PY) -m ci.nightly $(if $(SHARE),--share $(SHARE),)
+
+corpus:           ## runs what the command rules allow of the lines that try to get round them; counts effects
+	@sh ci/setup.sh test
+	@$(PY) -m benches.soak.command_corpus $(if $(SEEDS),--seeds $(SEEDS),)
 
 bench:            ## the comparison table, or BENCH='soak.crash_config --seeds 200': a program of benches/ by name
 	@sh ci/setup.sh test

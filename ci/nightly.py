@@ -24,6 +24,8 @@ SOAK = ROOT / "benches" / "soak"
 
 COUNTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "cancel": (1_000, ()),
+    "command_corpus": (2_440, ()),
+    "command_fuzz": (200_000, ()),
     "crash_config": (2_000, ()),
     "crash_sessions": (2_000, ()),
     "crash_two_writers": (2_000, ()),

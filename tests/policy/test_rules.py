@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import time
 from typing import get_args
 
 import pytest
@@ -10,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ferrule.policy.agent_policy import AgentPolicy, Root, policy_of
-from ferrule.policy.commands.bare import BareCommand, NotBare, parse_bare
-from ferrule.policy.commands.risk import judge_program
+from ferrule.policy.commands.plan import planned
+from ferrule.policy.commands.programs import judge_program
 from ferrule.policy.decide import decide
 from ferrule.policy.law import AgentLaw, LawInput, for_agent
 from ferrule.policy.paths import is_below, judge_path
@@ -71,7 +72,11 @@ def word(decision: Decision) -> str:
         ("command.run", "touch a", "deny ask allow"),
         ("command.run", "rm a", "deny ask ask"),
         ("command.run", "python3 a.py", "deny ask ask"),
-        ("command.run", "ls | wc", "deny ask ask"),
+        ("command.run", "ls | wc", "deny allow allow"),
+        ("command.run", "ls | stat a", "deny ask ask"),
+        ("command.run", "ls; touch a", "deny ask ask"),
+        ("command.run", "ls | sh", "deny ask ask"),
+        ("command.run", "ls | cat /etc/passwd", "deny deny deny"),
         ("command.run", "stat a", "deny ask ask"),
         ("command.run", "", "deny ask ask"),
         ("network.connect", "a.test:443", "ask ask allow"),
@@ -218,8 +223,8 @@ def test_no_way_round_the_list_runs_without_asking(line: str) -> None:
         "git log --pretty=oneline",
         "date +%s",
         "grep -n x a.txt",
-        "grep -rn '/etc/passwd' .",
-        "find . -name '*.py'",
+        "grep -rn '/etc/passwd' sub",
+        "find sub -name '*.py'",
         "head -n 5 README.md",
         "rg TODO src",
         "echo 'a; b' \"c | d\"",
@@ -250,18 +255,28 @@ def test_always_is_offered_for_a_shape_and_never_for_what_may_run_anything() -> 
         assert isinstance(decision, Ask)
         return decision.pattern
 
-    assert pattern("git status -s") == "command:git status"
-    assert pattern("cat a") == "command:cat"
+    assert pattern("git status -s") == "command:git status -s"
+    assert pattern("cat a") == "command:cat PATH"
     assert pattern("rm -r a") == pattern("cat a; rm b") == pattern("find . -delete") == ""
 
 
-def test_a_line_of_a_megabyte_is_no_bare_command() -> None:
-    assert isinstance(parse_bare("echo " + "a" * 1_000_000), NotBare)
-    assert isinstance(parse_bare("echo " + "a " * 5_000), BareCommand)
+@pytest.mark.parametrize("line", ["find . -name '*.py'", "grep -rn x .", "grep -r x", "rg x", "du", "mv sub other"])
+def test_going_through_a_folder_asks_when_something_below_it_is_kept_from_the_agent(line: str) -> None:
+    assert isinstance(judged("command.run", line, "full", allowed_commands=(*LISTED, "mv", "du")), Ask)
+    listed = (*LISTED, "mv", "du")
+    assert isinstance(judged("command.run", line, "full", forbidden=(), roots=(), allowed_commands=listed), Allow)
+
+
+def test_a_line_that_is_too_long_is_denied_in_no_time() -> None:
+    for line in ("echo " + "a" * 1_000_000, "true && " * 70 + "ls", "ls " + " ".join(map(str, range(1_500)))):
+        began = time.perf_counter()
+        assert isinstance(judged("command.run", line, "full"), Deny)
+        assert time.perf_counter() - began < 0.2
+    assert isinstance(judged("command.run", "echo " + "a " * 5_000), Allow)
 
 
 def test_quotes_are_understood_and_nothing_is_expanded() -> None:
-    assert parse_bare("a 'b c'd \"e'f\"") == BareCommand(("a", "b cd", "e'f"))
+    assert planned("a 'b c'd \"e'f\"", cwd="", home="/w").argv == ("a", "b cd", "e'f")
     assert judge_program(("nothing-known",)).risk == "high"
 
 
@@ -294,12 +309,12 @@ def test_nothing_outside_the_roots_is_ever_allowed_or_asked(
 
 @pytest.mark.property
 @given(lines)
-def test_a_bare_command_holds_no_word_that_a_shell_would_change(line: str) -> None:
-    parsed = parse_bare(line)
-    if isinstance(parsed, BareCommand):
-        assert parsed.argv[0]
-        assert "\n" not in line.strip(" \t")
-        assert not set("$`\\") & set(line.split("'")[0])
+def test_what_needs_no_shell_holds_no_word_that_a_shell_would_change(line: str) -> None:
+    plan = planned(line, cwd="", home="/w")
+    if not plan.has_shell:
+        assert plan.argv[0]
+        assert "\n" not in line.strip(" \t\n").split("'")[0].split('"')[0].split("#")[0]
+        assert not set("$`*?") & set(line.split("'")[0].split("\\")[0].split('"')[0].split("#")[0])
 
 
 def test_a_lifted_boundary_leaves_what_is_kept_from_tools() -> None:

@@ -128,6 +128,53 @@ async def test_a_link_that_leads_out_is_refused_where_the_program_alone_would_fo
     assert (await run(place, "cat none.txt")).exit_code == 1
 
 
+@pytest.mark.parametrize(
+    ("line", "cwd"),
+    [
+        ("cat deep/er/up/../secret.txt", ""),
+        ("cat ../secret.txt", "deep/er/up"),
+        ("cd deep/er/up && cat ../secret.txt", ""),
+    ],
+)
+async def test_behind_a_link_two_dots_are_followed_as_the_system_follows_them(
+    tmp_path: Path, line: str, cwd: str
+) -> None:
+    place = tmp_path / "bot"
+    (place / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "secret.txt").write_text("canary")
+    (place / "deep" / "er" / "up").symlink_to(place)
+    with pytest.raises(PolicyDenied):
+        await run(place, line, cwd=cwd)
+
+
+@pytest.mark.parametrize(
+    "line", ["grep -r canary up/", "rg canary up/.", "find up/ -name '*'", "ls -R up/", "du -a up/"]
+)
+async def test_going_through_a_link_does_not_reach_what_is_kept_from_the_agent(tmp_path: Path, line: str) -> None:
+    place = tmp_path / "bot"
+    (place / "keep").mkdir(parents=True)
+    (place / "keep" / "key.txt").write_text("canary")
+    (place / "up").symlink_to(".")
+    commands = NativeCommands(policy_of(level="full", workspace=str(place), forbidden=(str(place / "keep"),)))
+    with pytest.raises(PolicyDenied, match="keep"):
+        await commands.run(CommandRequest(line=line))
+    assert "canary" in (await commands.run(CommandRequest(line="grep -r canary ."))).stdout  # a person was asked
+
+
+async def test_what_runs_is_written_anew_from_what_was_judged(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    (tmp_path / "sub").mkdir()
+    piped = await run(tmp_path, "cat a.txt 2>/dev/null | LC_ALL=C grep -c 'o' && echo \"it's\" \\$x; cat < /dev/null")
+    assert (piped.stdout, piped.exit_code, piped.shell) == ("2\nit's $x\n", 0, True)
+    assert (await run(tmp_path, "cd sub && cat ../a.txt")).stdout == "one\ntwo\n"
+    assert (await run(tmp_path, "echo x >sub/b; cat sub/b")).stdout == "x\n"
+    with pytest.raises(PolicyDenied):
+        await run(tmp_path, "echo x > ../b")
+    (tmp_path / "out").symlink_to("/etc/hostname")
+    assert (await run(tmp_path, "rm out")).exit_code == 0
+    assert not (tmp_path / "out").is_symlink()
+
+
 async def test_what_cannot_be_started_is_named(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="no-such-program"):
         await run(tmp_path, "no-such-program")

@@ -7,13 +7,14 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
 from ..policy.agent_policy import AgentPolicy
-from ..policy.commands.bare import BareCommand, parse_bare
-from ..policy.commands.risk import judge_program
+from ..policy.command_rules import kept_below
+from ..policy.commands.lines import Place
+from ..policy.commands.plan import planned
 from ..ports.handles import CommandOutcome, CommandRequest, Pump
 from ..types.errors import PolicyDenied, ToolError
 from ._capture import Capture
@@ -66,15 +67,12 @@ class NativeCommands:
         """Run to the end; then, and when cancelled, everything that it started is killed."""
         if self._policy.level == "read_only":
             raise PolicyDenied("this agent may only read", code="level.read_only.command")
-        bare = parse_bare(request.line)
-        is_bare = isinstance(bare, BareCommand)
-        if isinstance(bare, BareCommand):
-            self._refuse_ways_out(bare, request.cwd)
-        argv = bare.argv if isinstance(bare, BareCommand) else ("/bin/sh", "-c", request.line)
+        plan = planned(request.line, cwd=request.cwd, home=self._policy.workspace)
+        self._refuse_ways_out(plan.places)
         began, family = time.monotonic(), Family()
         environment = self._environment() | {MARK: family.mark}
         with self._folder(request.cwd) as cwd:
-            process = await _begun(_start(argv, cwd, environment, has_input=request.stdin is not None), family)
+            process = await _begun(_start(plan.argv, cwd, environment, has_input=request.stdin is not None), family)
         out, err = Capture(request.max_output), Capture(request.max_output)
         work = asyncio.ensure_future(_talk(process, request.stdin, (out, err), pump))
         try:
@@ -92,7 +90,7 @@ class NativeCommands:
             stderr_bytes=err.total,
             duration_ms=int((time.monotonic() - began) * 1000),
             timed_out=timed_out,
-            shell=not is_bare,
+            shell=plan.has_shell,
         )
 
     @contextmanager
@@ -117,19 +115,25 @@ class NativeCommands:
         finally:
             os.close(folder)
 
-    def _refuse_ways_out(self, bare: BareCommand, cwd: str) -> None:
-        """Refuse a path whose links lead where the agent may not read; the gate judged its text only.
+    def _refuse_ways_out(self, places: Iterable[Place]) -> None:
+        """Refuse a path whose links lead where the agent may not go; the gate judged its text only.
+
+        A path with ``..`` in it is followed as the system will: behind a link, ``..`` is not what it seems.
 
         Raises:
             PolicyDenied: such a path is named.
         """
-        for path in judge_program(bare.argv).paths:
-            placed = path if path.startswith("/") or not cwd else f"{cwd}/{path}"
+        for place in places:
+            path = place.path if place.is_followed else os.path.dirname(place.path.rstrip("/"))
+            path = os.path.realpath(path) if ".." in path.split("/") else path
             try:
-                with descended(placed, "files.read", self._policy):
-                    continue
+                with descended(path, place.action, self._policy) as found:
+                    real = found.path
             except OSError:  # it does not exist, or is no path at all: the program will say so
                 continue
+            was_seen = not place.is_walked or kept_below(place.path, place.action, self._policy)
+            if not was_seen and (kept := kept_below(real, place.action, self._policy)):
+                raise PolicyDenied(f"{place.path} leads to a folder that holds {kept}", code="command.walks")
 
     def _environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}

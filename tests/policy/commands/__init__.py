@@ -1,0 +1,1 @@
+"""Command lines: the tree, the judge, the corpora."""
