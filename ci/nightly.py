@@ -34,8 +34,8 @@ COUNTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "io_faults": (0, ()),
     "lattice": (1_000_000, ()),
     "network_faults": (1_520, ()),
-    "power_loss": (2_000, ("--subject sessions", "--subject config", "--subject home", "--subject files")),
-    "streams": (3_000, ()),
+    "power_loss": (2_000, tuple(f"--subject {each}" for each in ("sessions", "config", "home", "files", "vault"))),
+    "streams": (3_000, ("--jobs 2",)),
 }
 """How many seeds each program is given (0: it has none, and runs to its end), and with which arguments it runs."""
 

@@ -127,6 +127,12 @@ class Tape:
         folder, name = self._parent(path)
         self.acts.append(Names(folder, ((name, None),)))
 
+    def link(self, old: str, new: str) -> None:
+        """Note that a file has one more name."""
+        node = self._nodes[new] = self._nodes[old]
+        folder, name = self._parent(new)
+        self.acts.append(Names(folder, ((name, node),)))
+
     def rename(self, old: str, new: str) -> None:
         """Note that a name was given up for another of the same folder.
 

@@ -6,6 +6,7 @@ process of its own. What the product calls stays what it calls.
 
 from __future__ import annotations
 
+import builtins
 import fcntl
 import io
 import os
@@ -16,7 +17,10 @@ from typing import Any
 from ._disk import Resize, Sync, SyncFolder, Tape, Write
 from ._faults import Faults
 
-BY_PATH = ("open", "replace", "rename", "unlink", "remove", "mkdir", "rmdir", "stat", "lstat", "scandir", "chmod")
+BY_PATH = (
+    *("open", "replace", "rename", "link", "unlink", "remove", "mkdir", "rmdir"),
+    *("stat", "lstat", "statvfs", "scandir", "listdir", "chmod"),
+)
 BY_DESCRIPTOR = ("close", "write", "pwrite", "read", "pread", "ftruncate", "fsync", "fdatasync", "fchmod", "fchown")
 Call = Callable[..., Any]
 
@@ -42,19 +46,19 @@ class Recorder:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Watch what this process asks of its files."""
-        whole_file, lock = io.open, fcntl.flock
+        whole_file, lock = builtins.open, fcntl.flock
         for name in BY_PATH:
             setattr(os, name, self._by_path(name))
         for name in BY_DESCRIPTOR:
             setattr(os, name, self._by_descriptor(name))
-        io.open = self._whole_file(whole_file)
+        builtins.open = io.open = self._whole_file(whole_file)
         fcntl.flock = self._lock(lock)
         try:
             yield
         finally:
             for name, call in self._real.items():
                 setattr(os, name, call)
-            io.open = whole_file
+            builtins.open = io.open = whole_file
             fcntl.flock = lock
 
     def _by_path(self, name: str) -> Call:
@@ -63,6 +67,7 @@ class Recorder:
             "open": self._opened,
             "replace": self._renamed,
             "rename": self._renamed,
+            "link": self._linked,
             "unlink": self._removed,
             "remove": self._removed,
             "rmdir": self._removed,
@@ -116,6 +121,8 @@ class Recorder:
 
     def _whole_file(self, real: Call) -> Call:
         def call(file: Any, *more: Any, **named: Any) -> Any:
+            if isinstance(file, int) and file in self._nodes:
+                return _written_through(file, more[0] if more else named["mode"])
             watched = not isinstance(file, int) and self._tape.watches(self._place(file, None))
             if watched and self._faults.due("open to read"):
                 raise self._faults.error()
@@ -153,6 +160,9 @@ class Recorder:
     def _renamed(self, place: str, _: object, more: tuple[Any, ...], named: dict[str, Any]) -> None:
         self._tape.rename(place, self._place(more[0], named.get("dst_dir_fd")))
 
+    def _linked(self, place: str, _: object, more: tuple[Any, ...], named: dict[str, Any]) -> None:
+        self._tape.link(place, self._place(more[0], named.get("dst_dir_fd")))
+
     def _removed(self, place: str, *_: object) -> None:
         self._tape.remove(place)
 
@@ -174,3 +184,32 @@ class Recorder:
                 self._tape.note(SyncFolder(node))
         elif not self._skip_file_sync:
             self._tape.note(Sync(node))
+
+
+class _Through(io.RawIOBase):
+    """An open file that asks `os` for everything, as the one of the interpreter does below Python."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self._descriptor = descriptor
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        return os.write(self._descriptor, data)
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            os.close(self._descriptor)
+
+
+def _written_through(descriptor: int, mode: str) -> Any:
+    if mode not in ("w", "wb"):
+        raise ValueError(f"a file that is opened for {mode!r} is not known here")
+    buffered = io.BufferedWriter(_Through(descriptor))
+    return buffered if mode == "wb" else io.TextIOWrapper(buffered, "utf-8")

@@ -27,75 +27,17 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from ferrule.app.secrets import forget_secret, keep_secret, list_secrets, rotate_secrets
+from ferrule.app.secrets import keep_secret, rotate_secrets
 from ferrule.config.layout import Layout
-from ferrule.storage.vault import INSTALL, vault_in
 from ferrule.types.errors import FerruleError
 
 from ._seeds import parsed
+from ._vault_work import KEY, Known, begin, change, compare, keys, left_behind
 
 SEEDS_PER_HOME = 10
-NAMES = ("one", "two", "three")
-KEY = "providers.openai.main.api_key"
-START = '# mine\n[providers.openai.main]\nmodel = "m"   # kept\n'
-EXPECTED = {"config.toml", "config.toml.bak", "config.toml.bak.1", "config.toml.lock", "logs", "state", "vault"}
-IN_VAULT = {"key", "lock", "secrets.json"}
-Say = Callable[[str], object]
-
-
-@dataclass(slots=True)
-class Known:
-    """What the product acknowledged, and what was on its way.
-
-    Attributes:
-        values: By name; "" for one that was removed.
-        pending: Name and value of the change that had begun; name "" when none had.
-        rotated: How many rotations were acknowledged.
-        begun: Whether a rotation had begun when the process died.
-    """
-
-    values: dict[str, str] = field(default_factory=dict)
-    pending: tuple[str, str] = ("", "")
-    rotated: int = 0
-    begun: bool = False
-    acknowledged: int = 0
-
-    def hear(self, line: str) -> None:
-        """Take one line of the child."""
-        what, _, rest = line.partition(" ")
-        name, _, value = rest.partition(" ")
-        if what == "will":
-            self.pending, self.begun = (name, value), name == "rotate"
-            return
-        self.acknowledged += 1
-        self.pending, self.begun = ("", ""), False
-        if name == "rotate":
-            self.rotated += 1
-        else:
-            self.values[name] = value
-
-
-def change_for_ever(place: Layout, chance: random.Random, first: str, say: Say) -> None:
-    """Change something and say so, until killed."""
-    for number in count():
-        what, value = chance.choice((*NAMES, KEY, "rotate")), f"sk-canary-{first}-{number}"
-        if what == "rotate":
-            say("will rotate")
-            rotate_secrets(place, {})
-            say("did rotate")
-        elif what in NAMES and chance.random() < 0.2 and vault_in(place.vault, {}).get(INSTALL, what) is not None:
-            say(f"will {what} ")
-            forget_secret(place, {}, what)
-            say(f"did {what} ")
-        else:
-            say(f"will {what} {value}")
-            keep_secret(place, {}, what, value)
-            say(f"did {what} {value}")
 
 
 def kill_once(place: Layout, seed: int, known: Known, faults: Counter[str]) -> None:
@@ -106,9 +48,8 @@ def kill_once(place: Layout, seed: int, known: Known, faults: Counter[str]) -> N
     if child == 0:
         os.close(reading)
         try:
-            change_for_ever(
-                place, random.Random(f"child {seed}"), str(seed), lambda text: os.write(writing, f"{text}\n".encode())
-            )
+            chances = random.Random(f"child {seed}")
+            change(place, chances, str(seed), lambda text: os.write(writing, f"{text}\n".encode()), count())
         finally:
             sys.excepthook(*sys.exc_info())  # it only comes here by failing
             os._exit(1)
@@ -130,55 +71,23 @@ def inspect(place: Layout, known: Known, faults: Counter[str], *, finish: bool) 
     dead process left it must open; the second comes after a rotation.
     """
     faults["killed_in_rotation"] += known.begun
-    _compare(place, known, faults)
-    former = _keys(place)
+    lost = compare(place, known)
+    former = keys(place)
+    behind: list[str] = []
     if finish:
         done = rotate_secrets(place, {})
         known.rotated += 1
         faults["resumed"] += done.resumed
-        faults["lost"] += len(done.left)
-        _compare(place, known, faults)
-        behind = {path.name for path in place.vault.iterdir()} - IN_VAULT
-        behind |= {path.name for path in place.home.iterdir()} - EXPECTED
-        readable = b"".join(path.read_bytes() for path in place.home.rglob("*") if path.is_file())
-        now = _keys(place)
-        behind |= {"a former key" for key in former - now if key.encode() in readable}
-        behind |= {"a secret"} if b"canary" in readable else set()
-        faults["left_behind"] += len(behind)
-        sys.stderr.write("".join(f"left behind: {name}\n" for name in sorted(behind)))
+        lost += [f"{name}: does not open after the rotation" for name in done.left] + compare(place, known)
+        behind = left_behind(place, former)
+    faults.update(lost=len(lost), left_behind=len(behind))
+    sys.stderr.writelines(f"{line}\n" for line in lost + behind)
     known.pending, known.begun = ("", ""), False
-
-
-def _compare(place: Layout, known: Known, faults: Counter[str]) -> None:
-    for facts in list_secrets(place, {}):
-        if facts.fault:
-            faults["lost"] += 1
-            sys.stderr.write(f"{facts.name}: {facts.fault}\n")
-    vault = vault_in(place.vault, {})
-    found = {name: vault.get(INSTALL, name) or "" for name in NAMES}
-    text = place.config.read_text()
-    value = text.partition('api_key = "')[2].partition('"')[0]
-    found[KEY] = vault.open(value, namespace=INSTALL, place=KEY) if value else ""
-    faults["lost"] += not text.startswith(START.rstrip("\n"))
-    for name, there in found.items():
-        allowed = {known.values.get(name, "")}
-        if known.pending[0] == name:
-            allowed.add(known.pending[1])
-        if there not in allowed:
-            faults["lost"] += 1
-            sys.stderr.write(f"{name}: {sorted(allowed)} was acknowledged, {there!r} is there\n")
-        known.values[name] = there
-
-
-def _keys(place: Layout) -> set[str]:
-    return set(vault_in(place.vault, {}).remember())
 
 
 def _home(folder: str) -> Layout:
     place = Layout(Path(folder) / "home")
-    place.prepare()
-    place.config.write_text(START)
-    place.config.chmod(0o600)
+    begin(place)
     return place
 
 

@@ -5,7 +5,10 @@ results lost, repeated, late or of nobody, ids used twice, names that no tool
 may have, blanks, cut anywhere. It is recovered, a message is sent, some rounds
 follow, and the outgoing list is built. The judges are written from the
 published rules of chat completions, messages and generateContent; besides, the
-person's words, the order, and every answer that may stand must be there.
+person's words, the order, and every answer that may stand must be there. Then
+the request is refused as too long, up to three times: whole turns must go,
+oldest first and no more than needed, the current message must stay, and the
+judges must take what is left.
 
     python -m benches.soak.histories --seeds 0:1000000
 
@@ -20,7 +23,7 @@ import sys
 import time
 from collections import Counter
 
-from tests.core._histories import fault_of
+from tests.core._limits import fault_of
 
 from ._seeds import parsed
 

@@ -15,7 +15,6 @@ Prints one JSON object; exit code 1 when anything was lost, broke otherwise, or 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import errno
 import json
 import os
@@ -24,162 +23,26 @@ import sys
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ferrule.ports.session import Session, SessionKey
-from ferrule.storage.atomic import write_atomic
-from ferrule.storage.locks import FileLock
-from ferrule.storage.sessions import SqliteSessions, open_sessions
-from ferrule.testing.clock import FakeClock, SequenceIds
 from ferrule.types.errors import FerruleError
 
+from . import _fault_files, _fault_sessions
 from ._disk import SCRATCH, Tape
+from ._fault_files import Check
+from ._fault_sessions import Operation, session_faults
 from ._faults import ERRORS, Faults
-from ._file_work import change_once, faults_of_config
 from ._recorded_files import Recorder
 from ._recorded_sqlite import recording
-from ._session_work import faults_of, message
 
 HANG_S = 20
-KEY = SessionKey(agent="a")
 EDGE_CALLS = 60
 MIDDLE_CALLS = 60
 """Of an operation with very many calls (the first start grows the log) the first, the last, and some between."""
 
-Acknowledge = Callable[[str], None]
-Operation = Callable[[Path, Faults, Acknowledge], None]
-"""Prepares without a fault, arms it with `Faults.arm`, and works; what it acknowledges must be found later."""
-
-
-class Sessions:
-    """The operations of the store of sessions; each prepares, arms the faults, and works."""
-
-    def __init__(self, root: Path, faults: Faults, acknowledge: Acknowledge) -> None:
-        self._path = root / "sessions.db"
-        self._faults = faults
-        self._acknowledge = acknowledge
-        self._clock, self._ids = FakeClock(), SequenceIds()
-
-    async def create(self) -> None:
-        """Make the file and write to it."""
-        self._faults.arm()
-        async with open_sessions(self._path, self._clock, self._ids) as store:
-            try:
-                session = await store.open(KEY)
-                await self._append(session, 2)
-                await session.close()
-            finally:
-                self._faults.disarm()  # closing is an operation of its own
-
-    async def reopen(self) -> None:
-        """Open a file that is there."""
-        async with open_sessions(self._path, self._clock, self._ids) as store:
-            await self._append(await store.open(KEY), 2)
-        await self.create()
-
-    async def close(self) -> None:
-        """Close, which moves the log into the file."""
-        async with open_sessions(self._path, self._clock, self._ids) as store:
-            await self._append(await store.open(KEY), 2)
-            self._faults.arm()
-
-    async def used(self, step: str) -> None:
-        """Do one step with a session of two messages; when it fails, the store must go on afterwards."""
-        async with open_sessions(self._path, self._clock, self._ids) as store:
-            session = await store.open(KEY)
-            await self._append(session, 2)
-            for _ in range(300 if step == "checkpoint" else 0):
-                await self._append(session, 2)
-            self._faults.arm()
-            try:
-                await self._step(step, store, session)
-            except FerruleError:
-                self._faults.disarm()
-                if step in ("append", "intend", "checkpoint"):
-                    await self._append(session, 1)
-                raise
-            finally:
-                self._faults.disarm()
-                await session.close()
-
-    async def _step(self, step: str, store: SqliteSessions, session: Session) -> None:
-        again = SessionKey(agent="a", id=session.id)
-        if step in ("append", "checkpoint"):
-            await self._append(session, 3)
-        elif step == "intend":
-            await self._append(session, 2, begin=True)
-        elif step == "list":
-            await store.list()
-        elif step == "read":
-            await store.read(session.id)
-        else:
-            await session.close()
-            await (await store.open(again)).close()
-
-    async def _append(self, session: Session, count: int, *, begin: bool = False) -> None:
-        place = len(session.messages)
-        new = [message(session.id, place + i, count - 1 - i, 5_000) for i in range(count)]
-        await (session.intend(new, [one.calls[0] for one in new]) if begin else session.append(new))
-        for one in new:
-            self._acknowledge(f"message {one.id}")
-            if begin:
-                self._acknowledge(f"begun {session.id} {one.calls[0].id}")
-
-
-def _of_sessions(step: str) -> Operation:
-    def operation(root: Path, faults: Faults, acknowledge: Acknowledge) -> None:
-        sessions = Sessions(root, faults, acknowledge)
-        whole = {"create": sessions.create, "reopen": sessions.reopen, "close": sessions.close}
-        asyncio.run(whole[step]() if step in whole else sessions.used(step))
-
-    return operation
-
-
-def _config(root: Path, faults: Faults, acknowledge: Acknowledge) -> None:
-    for number in range(3):
-        change_once(root / "config.toml", number)
-        acknowledge(f"config {number}")
-    faults.arm()
-    change_once(root / "config.toml", 3)
-    acknowledge("config 3")
-
-
-def _write(root: Path, faults: Faults, acknowledge: Acknowledge) -> None:
-    write_atomic(root / "plain", b"old")
-    faults.arm()
-    write_atomic(root / "plain", b"new" * 1_000)
-    acknowledge("plain")
-
-
-def _lock(root: Path, faults: Faults, acknowledge: Acknowledge) -> None:
-    faults.arm()
-    with FileLock(root / "lock", timeout_s=0.1):
-        acknowledge("lock")
-
-
-def _plain_faults(root: Path, acknowledged: Sequence[str]) -> list[str]:
-    kept = (root / "plain").read_bytes()
-    whole = kept == b"new" * 1_000 or (kept == b"old" and not acknowledged)
-    return [] if whole else ["the file is neither the old nor the new one"]
-
-
-def _lock_faults(root: Path, _: Sequence[str]) -> list[str]:
-    FileLock(root / "lock", timeout_s=0.1).acquire()
-    return []
-
-
-def _session_faults(root: Path, acknowledged: Sequence[str]) -> list[str]:
-    return asyncio.run(faults_of(root / "sessions.db", acknowledged))
-
-
-STEPS = ("create", "append", "intend", "checkpoint", "list", "read", "open", "close", "reopen")
-Check = Callable[[Path, Sequence[str]], list[str]]
 OPERATIONS: dict[str, tuple[Operation, Check]] = {
-    **{step: (_of_sessions(step), _session_faults) for step in STEPS},
-    "config": (_config, faults_of_config),
-    "write": (_write, _plain_faults),
-    "lock": (_lock, _lock_faults),
+    **{step: (operation, session_faults) for step, operation in _fault_sessions.OPERATIONS.items()},
+    **_fault_files.OPERATIONS,
 }
 
 
@@ -198,7 +61,8 @@ def child(name: str, root: Path, faults: Faults, report: int) -> None:
     except FerruleError as error:
         os.write(report, f"end {error.code}\n".encode())
     except BaseException as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
+        frames = traceback.extract_tb(error.__traceback__)
+        where = next((frame for frame in reversed(frames) if "/src/ferrule/" in frame.filename), frames[-1])
         os.write(report, f"broke {error!r} in {where.filename}:{where.lineno}\n".encode())
     finally:
         os.write(report, f"calls {len(faults.calls)}\n".encode())
@@ -244,7 +108,9 @@ def exhaust(name: str, number: int, lasting: bool, every: int = 1) -> tuple[Coun
     """Let the first call fail, the second, and so on, until none is left; `every` takes a sample."""
     total: Counter[str] = Counter(faults=0, wrong=0)
     told: list[str] = []
-    calls, _, _ = attempt(name, Faults())
+    calls, end, wrong = attempt(name, Faults())
+    if wrong or end != "done" or not calls:
+        return Counter(wrong=1), [f"{name}: without a fault it made {calls} calls and ended as {end!r}", *wrong]
     for at in places(calls, every):
         _, end, wrong = attempt(name, Faults(at=at, number=number, lasting=lasting))
         kind = f"{name}: call {at} of {calls} {'and later ' if lasting else ''}{errno.errorcode[number]}"

@@ -10,6 +10,8 @@ then. Fifty seeds share a record.
 - ``config``: changes of ``config.toml``.
 - ``home``: both in a home that has to be made first.
 - ``files``: an agent's file tool.
+- ``vault``: secrets that are kept, replaced and removed, one of them encrypted
+  in ``config.toml``, and changes of the vault's key, in a home made before.
 
 ``--weaken`` takes a protection away, after which losses must be found:
 ``synchronous=OFF`` or ``synchronous=NORMAL`` for SQLite, ``file-sync`` or
@@ -46,9 +48,13 @@ from ._recorded_files import Recorder
 from ._recorded_sqlite import recording
 from ._seeds import parsed
 from ._session_work import Work, faults_of
+from ._vault_work import begin, change, faults_of_vault
 
 SEEDS_PER_TAPE = 50
 STEPS = 30
+CHANGES = 12
+"""Of the vault."""
+
 NOT_KEPT = ("-shm", ".lock")
 """Ends of names of what is not on the tape, because nobody needs it after a restart."""
 
@@ -88,6 +94,13 @@ def _record_home(root: Path, chance: random.Random, tape: Tape, weaken: str) -> 
         asyncio.run(Work(home.sessions, chance, tape.acknowledge).run(2))
 
 
+def _record_vault(root: Path, chance: random.Random, tape: Tape, weaken: str) -> None:
+    home = Layout(root / "mine")
+    with _recorder(tape, weaken).watching():
+        begin(home)
+        change(home, chance, "tape", tape.acknowledge, range(CHANGES))
+
+
 def _recorder(tape: Tape, weaken: str) -> Recorder:
     return Recorder(tape, Faults(), skip_file_sync=weaken == "file-sync", skip_folder_sync=weaken == "folder-sync")
 
@@ -99,11 +112,16 @@ def _check_home(root: Path, acknowledged: Sequence[str]) -> list[str]:
     return faults_of_config(home.home, acknowledged) + asyncio.run(faults_of(home.sessions, kept))
 
 
+def _check_vault(root: Path, acknowledged: Sequence[str]) -> list[str]:
+    return faults_of_vault(Layout(root / "mine"), acknowledged)
+
+
 SUBJECTS = {
     "sessions": Subject(_record_sessions, lambda root, kept: asyncio.run(faults_of(root / "sessions.db", kept))),
     "config": Subject(_record_config, faults_of_config),
     "home": Subject(_record_home, _check_home),
     "files": Subject(_record_files, faults_of_files),
+    "vault": Subject(_record_vault, _check_vault),
 }
 
 
@@ -167,7 +185,8 @@ def examine(subject: str, tape: Tape, seed: int) -> tuple[int, list[str]]:
             found = SUBJECTS[subject].check(folder, acknowledged)
         except (FerruleError, ValueError, LookupError, OSError) as error:
             found = [f"it does not open: {error}"]
-    return len(acknowledged), [f"{subject} seed {seed}, after {end} acts: {line}" for line in found]
+    done = sum(not line.startswith("will ") for line in acknowledged)
+    return done, [f"{subject} seed {seed}, after {end} acts: {line}" for line in found]
 
 
 def run(subject: str, seeds: range, weaken: str = "", show: int = 5) -> Counter[str]:

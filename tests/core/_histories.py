@@ -1,6 +1,6 @@
 """Random conversations as a session may hold them after years of crashes, and what goes out of them.
 
-`conversation(seed)` makes one; `fault_of(seed)` sends it through the product
+`conversation(seed)` makes one; `fault_in` sends it through the product
 (recovery, history, request builder) and names what a strict API, or a person
 who looks for their words, would complain about.
 """
@@ -199,9 +199,8 @@ WRITERS = {
 }
 
 
-def fault_of(seed: int) -> str:
+def fault_in(talk: Conversation, current: Message) -> str:
     """Return what is wrong with what goes out, "" when nothing is."""
-    talk, current = conversation(seed)
     sent = talk.outgoing()
     return next((f"{name}: {fault}" for name, fault in refusals(sent).items() if fault), "") or lost(
         talk, sent, current

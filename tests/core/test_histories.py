@@ -15,7 +15,8 @@ from ferrule.types.parts import TextPart
 from ferrule.types.tools import ToolCall
 
 from . import _grammars
-from ._histories import conversation, fault_of, refusals
+from ._histories import conversation, refusals
+from ._limits import fault_between, fault_of
 
 CI_SEEDS = 20_000
 SHARES = 4
@@ -36,6 +37,37 @@ def test_the_same_histories_as_they_are_stored_are_refused_by_every_vendor() -> 
         for name, fault in refusals(talk._messages).items():
             refused[name] += bool(fault)
     assert min(refused.values()) > 100, refused
+
+
+def test_most_histories_have_something_that_a_limit_leaves_out() -> None:
+    trimmed = sum(talk.trim(0, 0.5) is not None for talk, _ in map(conversation, range(300)))
+    assert trimmed > 150
+
+
+TURNS = [Message(id=f"{role} {i}", role=role, text="x" * 10) for i in range(4) for role in ("user", "assistant")]
+
+
+@pytest.mark.parametrize(
+    ("room", "after", "fault"),
+    [
+        (45, TURNS[4:], ""),
+        (0, TURNS[6:], ""),
+        (1_000, TURNS[2:], ""),
+        (45, TURNS, "no end"),
+        (45, TURNS[:4], "no end"),
+        (45, TURNS[5:], "torn"),
+        (45, TURNS[2:], "too long"),
+        (45, TURNS[6:], "there was room"),
+        (45, [Message(id="s", role="system", text="!"), *TURNS[4:]], "instructions"),
+    ],
+)
+def test_the_person_who_reads_along_sees_what_a_limit_must_not_do(room: int, after: list[Message], fault: str) -> None:
+    found = fault_between(TURNS, after, TURNS[6], room=room)
+    assert fault in found if fault else found == ""
+
+
+def test_the_person_who_reads_along_misses_the_current_message() -> None:
+    assert "current" in fault_between(TURNS, TURNS[6:], TURNS[4], room=0)
 
 
 USER = Message(id="1", role="user", text="x")

@@ -10,8 +10,9 @@ import pytest
 from ferrule.core.agent import Agent
 from ferrule.testing.scripted import ask, call, say
 from ferrule.types.errors import FerruleError, UsageError
+from ferrule.types.events import AgentEvent, TurnFinished, as_dict
 from ferrule.types.usage import Usage
-from tests.core._agents import agent, asked
+from tests.core._agents import agent, asked, events_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,5 +118,51 @@ async def test_a_call_in_place_of_the_repair_does_not_buy_another_one() -> None:
 async def test_what_has_no_form_in_json_is_misuse_and_nothing_is_asked(wanted: type) -> None:
     it = agent()
     with pytest.raises(UsageError):
+        await it.send("?", output=wanted)
+    assert asked(it) == []
+
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+def last(events: list[AgentEvent]) -> TurnFinished:
+    assert isinstance(events[-1], TurnFinished)
+    return events[-1]
+
+
+async def test_a_stream_ends_with_the_answer_in_the_form() -> None:
+    it = agent(say("no"), say(GOOD))
+    end = last(await events_of(it.stream("?", output=Weather)))
+    assert (end.status, end.output, end.rounds) == ("completed", ROME, 2)
+    assert orjson.loads(orjson.dumps(as_dict(end)))["output"] == {"city": "Rome", "winds": [{"knots": 3}]}
+    assert last(await events_of(agent(say(GOOD)).stream("?"))).output is None
+
+
+async def test_a_stream_without_an_answer_that_fits_ends_failed_and_without_output() -> None:
+    end = last(await events_of(agent(say("no"), say("never")).stream("?", output=Weather)))
+    assert (end.status, end.output, end.error and end.error.code) == ("failed", None, "output.invalid")
+
+
+async def test_a_stream_with_a_form_that_json_lacks_raises_before_anything_is_asked() -> None:
+    it = agent()
+    with pytest.raises(UsageError):
+        await events_of(it.stream("?", output=int))
+    assert asked(it) == []
+
+
+async def test_a_schema_gives_the_document_that_follows_it() -> None:
+    it = agent(say("[]"), say('{"city": "Rome"}'))
+    result = await it.send("?", output=SCHEMA)
+    assert (result.status, result.output) == ("completed", {"city": "Rome"})
+    assert schemas(it) == [SCHEMA, SCHEMA]
+    failed = await agent(say("[]"), say("[]")).send("?", output=SCHEMA)
+    assert failed.error
+    assert failed.error.message.startswith("the answer does not fit the schema: ")
+
+
+@pytest.mark.parametrize("wanted", [{"type": "nonsense"}, {"type": {1, 2}}, {"$ref": "https://example.org/form"}])
+async def test_a_schema_that_is_none_is_misuse_and_nothing_is_asked(wanted: dict[str, object]) -> None:
+    it = agent()
+    with pytest.raises(UsageError, match="schema"):
         await it.send("?", output=wanted)
     assert asked(it) == []

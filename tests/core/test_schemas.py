@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -231,3 +234,15 @@ def test_agents_with_the_same_tools_share_one_set_until_a_tool_says_something_el
     assert second is not first
     assert second.specs[0].description == "changed"
     assert first.specs[0].description == "Tell the time."
+
+
+def test_checking_a_schema_fetches_nothing_and_reads_no_file(tmp_path: Path) -> None:
+    form = tmp_path / "form.json"
+    form.write_text('{"type": "integer"}')
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        for address in (f"http://127.0.0.1:{server.getsockname()[1]}/form", form.as_uri()):
+            with pytest.raises(UsageError, match="schema is not valid"):
+                JsonSchemaCompiler().compile(orjson.dumps({"$ref": address}))
+        with pytest.raises(BlockingIOError):
+            server.accept()

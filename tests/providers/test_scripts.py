@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from benches.soak._shared_decoder import answer_over, root
 from ferrule.providers._chat.encode import encode_messages
 from ferrule.types.completion import CallReady
 from ferrule.types.messages import Message
@@ -46,8 +47,27 @@ def test_wherever_the_bytes_are_cut_in_two_the_events_are_the_same(script: Scrip
 def test_wherever_an_answer_breaks_off_it_gives_all_of_its_calls_or_none(script: Script) -> None:
     for cut in range(len(script.body)):
         found = outcome([script.body[:cut]])
-        assert found.calls in ((), script.right.calls), script.body[:cut]
+        assert found.calls in script.whole_calls, script.body[:cut]
         assert not (found.calls and found.error), script.body[:cut]
+
+
+def test_an_error_behind_a_whole_answer_can_only_be_hidden_with_all_calls_of_that_answer() -> None:
+    scripts = [script for script in CORPUS if script.before]
+    assert scripts
+    for script in scripts:
+        found = [outcome([script.body[:cut]]) for cut in range(len(script.body) + 1)]
+        assert {each.calls for each in found} == {(), script.before}
+        assert all(each.reason == "tool_calls" and each.error is None for each in found if each.calls)
+        assert found[-1] == script.right
+
+
+@pytest.mark.parametrize("script", SAMPLE[::5], ids=lambda script: script.name)
+def test_cuts_that_share_a_decoder_find_what_single_ones_find(script: Script) -> None:
+    begin, body = root(), script.body
+    for cut in range(1, len(body)):
+        for pieces in ([body[:cut], body[cut:]], [body[:cut]]):
+            alone, shared = decoded(pieces), decoded(pieces, answer_over(begin))
+            assert (shared[0], repr(shared[1])) == (alone[0], repr(alone[1])), pieces
 
 
 def test_every_call_that_was_read_can_be_sent_back() -> None:

@@ -10,7 +10,12 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    ("operation", "every"), [("lock", 1), ("write", 3), ("config", 7), ("append", 4), ("intend", 6), ("open", 5)]
+    ("operation", "every"),
+    [
+        *(("lock", 1), ("write", 3), ("config", 7), ("file_tool", 2)),
+        *(("append", 4), ("intend", 6), ("open", 5), ("undo", 2), ("delete", 6), ("search", 4), ("create", 140)),
+        *(("secret_set", 12), ("secret_rotate", 24)),
+    ],
 )
 def test_every_call_may_fail_and_nothing_acknowledged_is_lost(operation: str, every: int) -> None:
     command = [sys.executable, "-m", "benches.soak.io_faults", "--errors", "1", "--only", operation]

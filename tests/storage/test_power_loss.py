@@ -23,7 +23,9 @@ def lost(subject: str, seeds: str, weaken: str = "") -> tuple[int, dict[str, obj
     return done.returncode, json.loads(done.stdout or "{}"), done.stderr
 
 
-@pytest.mark.parametrize(("subject", "seeds"), [("sessions", "0:50"), ("config", "0:30"), ("home", "0:20")])
+@pytest.mark.parametrize(
+    ("subject", "seeds"), [("sessions", "0:50"), ("config", "0:30"), ("home", "0:20"), ("vault", "50:70")]
+)
 def test_nothing_acknowledged_is_lost(subject: str, seeds: str) -> None:
     code, total, said = lost(subject, seeds)
     assert (code, total.get("lost"), said) == (0, 0, "")
@@ -36,6 +38,7 @@ def test_nothing_acknowledged_is_lost(subject: str, seeds: str) -> None:
         ("sessions", "synchronous=NORMAL"),
         ("config", "file-sync"),
         ("home", "folder-sync"),
+        ("vault", "file-sync"),
     ],
 )
 def test_without_its_protection_losses_are_found(subject: str, weaken: str) -> None:

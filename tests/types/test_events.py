@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 from ferrule.types import events
-from ferrule.types.events import AgentEvent, ErrorInfo, Head, as_dict
+from ferrule.types.events import AgentEvent, ErrorInfo, Head, TurnFinished, as_dict
 from ferrule.types.usage import Usage
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "events.json"
@@ -52,7 +52,8 @@ SAMPLES: dict[str, object] = {
 def samples() -> list[AgentEvent]:
     made = []
     for kind in get_args(AgentEvent):
-        made.append(kind(**{f.name: SAMPLES.get(f.name, f.name) for f in fields(kind)}))
+        known = SAMPLES | ({"output": {"city": "Rome"}} if kind is TurnFinished else {})
+        made.append(kind(**{f.name: known.get(f.name, f.name) for f in fields(kind)}))
     return made
 
 

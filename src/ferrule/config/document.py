@@ -110,13 +110,13 @@ def read_bytes(path: FilePath) -> bytes | None:
         InvalidConfig: it is there and cannot be read, which is not the same as empty.
     """
     try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        if path.is_symlink():
-            raise InvalidConfig(
-                [Problem(where=str(path), key="", cause="a link to a file that is not there")]
-            ) from None
-        return None
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            if not path.is_symlink():
+                return None
+            cause = "a link to a file that is not there"
+            raise InvalidConfig([Problem(where=str(path), key="", cause=cause)]) from None
     except OSError as error:
         cause = f"cannot be read: {error.strerror}"
         raise InvalidConfig([Problem(where=str(path), key="", cause=cause, hint=f"ls -l {path}")]) from error

@@ -126,16 +126,19 @@ class Editor:
             StoreError: one of them could not be written; repeat.
         """
         target = FilePath(os.path.realpath(self.path))
-        if not target.parent.is_dir():
-            return
-        with FileLock(target.with_name(f"{target.name}.lock"), LOCK_TIMEOUT_S):
-            for folder in {target.parent, self.path.parent}:
-                remove_leftovers(folder)
-            for path in (self.path, self._backup(), self._backup(".1")):
-                content = read_bytes(path)
-                after = change(content) if content is not None else None
-                if after is not None and after != content:
-                    write_atomic(path, after)
+        try:
+            if not target.parent.is_dir():
+                return
+            with FileLock(target.with_name(f"{target.name}.lock"), LOCK_TIMEOUT_S):
+                for folder in {target.parent, self.path.parent}:
+                    remove_leftovers(folder)
+                for path in (self.path, self._backup(), self._backup(".1")):
+                    content = read_bytes(path)
+                    after = change(content) if content is not None else None
+                    if after is not None and after != content:
+                        write_atomic(path, after)
+        except OSError as error:
+            raise self._failed(error) from error
 
     def _backup(self, older: str = "") -> FilePath:
         return self.path.with_name(f"{self.path.name}.bak{older}")
@@ -149,10 +152,13 @@ class Editor:
                     remove_leftovers(folder)
                 self._exchange(change, expected)
         except OSError as error:
-            raise StoreError(
-                f"{self.path} could not be changed: {error.strerror}",
-                hint="free space, check the disk or correct the permissions, then repeat",
-            ) from error
+            raise self._failed(error) from error
+
+    def _failed(self, error: OSError) -> StoreError:
+        return StoreError(
+            f"{self.path} could not be changed: {error.strerror}",
+            hint="free space, check the disk or correct the permissions, then repeat",
+        )
 
     def _exchange(self, change: Callable[[str], str], expected: str | None) -> None:
         content = read_bytes(self.path)

@@ -31,7 +31,7 @@ from .leash import INSIST_S
 from .loop import run_turn
 from .memory_session import MemorySession
 from .options import AgentOptions
-from .output import OutputForm
+from .output import Form, OutputForm
 from .parts import AgentParts
 from .provider_shapes import as_provider
 from .toolset import Toolbox
@@ -117,38 +117,44 @@ class Agent:
         """Stop the running turn; False when none runs, or when it is ending already. What was done is kept."""
         return self._turn is not None and self._turn.leash.cancel(reason)
 
-    async def send(self, content: Content, *, raise_on_error: bool = False, output: type | None = None) -> TurnResult:
+    async def send(self, content: Content, *, raise_on_error: bool = False, output: Form | None = None) -> TurnResult:
         """Send a message and wait for the outcome.
 
         Args:
             content: Text, or parts in order.
             raise_on_error: Raise instead of returning a result that is not completed.
-            output: A dataclass; the answer is given as an instance of it, in the result's `output`. An answer that
-                does not fit is asked for once more; a second one ends the turn as failed, with ``output.invalid``.
+            output: A dataclass, or a JSON Schema; the answer is given as an instance of the one, or as a document that
+                follows the other, in the result's `output`. An answer that does not fit is asked for once more; a
+                second one ends the turn as failed, with ``output.invalid``.
 
         Raises:
-            UsageError: `output` is no dataclass, or has no form in JSON.
+            UsageError: `output` is neither a dataclass nor a valid schema, or has no form in JSON.
             NestedSend: called from inside this agent's own turn.
             HookTypeError: a hook returned neither None nor a string.
             FerruleError: only with `raise_on_error`; its code is that of the result's error.
         """
-        form = OutputForm(output, self._options.schemas) if output is not None else None
-        result = await self._take_turn(content, None, form)
+        result = await self._take_turn(content, None, self._form(output))
         if raise_on_error and result.status != "completed":
             error = result.error or ErrorInfo(code=f"turn.{result.status}", message=f"the turn was {result.status}")
             raise FerruleError(error.message, hint=error.hint, code=error.code)
         return result
 
-    async def stream(self, content: Content) -> AsyncGenerator[AgentEvent, None]:
+    async def stream(self, content: Content, *, output: Form | None = None) -> AsyncGenerator[AgentEvent, None]:
         """Send a message and yield every event; the last one is `TurnFinished`.
 
         Leaving the iteration cancels the turn; what was said so far is kept.
 
+        Args:
+            content: Text, or parts in order.
+            output: As for `send`; the value is the `output` of `TurnFinished`. Text is shown as it is written, also
+                that of an answer which does not fit.
+
         Raises:
-            NestedSend, HookTypeError: as for `send`.
+            UsageError, NestedSend, HookTypeError: as for `send`, when the iteration begins.
         """
+        form = self._form(output)
         feed = EventFeed()
-        task = asyncio.ensure_future(self._take_turn(content, feed.put))
+        task = asyncio.ensure_future(self._take_turn(content, feed.put, form))
         task.add_done_callback(lambda _: feed.wake())
         try:
             while True:
@@ -258,6 +264,9 @@ class Agent:
             options=options,
             model_options=model,
         )
+
+    def _form(self, output: Form | None) -> OutputForm | None:
+        return None if output is None else OutputForm(output, self._options.schemas)
 
     def _label(self, stack: ExitStack, turn_id: str) -> None:
         """Bind the ids that log lines carry; an agent without a gate says so in each."""

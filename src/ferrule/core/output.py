@@ -1,7 +1,8 @@
-"""An answer in a wanted form: JSON that follows a dataclass."""
+"""An answer in a wanted form: JSON that follows a dataclass or a schema."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,11 +10,15 @@ import orjson
 
 from ..ports.schema_check import SchemaCompiler
 from ..types.completion import ModelOptions
+from ..types.errors import UsageError
 from ..types.events import ErrorInfo
 from .endings import Stopped
-from .schema_of import converter_of, schema_of
+from .schema_of import Convert, converter_of, schema_of
 
 FENCE = "```"
+
+Form = type | Mapping[str, object]
+"""A dataclass, or a JSON Schema."""
 
 
 class OutputForm:
@@ -23,18 +28,20 @@ class OutputForm:
         value: The answer, once it fits; None before.
     """
 
-    def __init__(self, wanted: type, schemas: SchemaCompiler) -> None:
+    def __init__(self, wanted: Form, schemas: SchemaCompiler) -> None:
         """Derive the form.
 
         Raises:
-            UsageError: `wanted` is no dataclass, or a field of it has no form in JSON.
+            UsageError: `wanted` is neither a dataclass nor a valid schema, or a field of it has no form in JSON.
         """
         self.value: Any = None
-        self._schema = schema_of(wanted)
         self._is_repairing = False
-        self._name = wanted.__name__
+        self._convert: Convert = _same
+        if isinstance(wanted, Mapping):
+            self._name, self._schema = "the schema", _written(wanted)
+        else:
+            self._name, self._schema, self._convert = wanted.__name__, schema_of(wanted), converter_of(wanted)
         self._check = schemas.compile(self._schema)
-        self._convert = converter_of(wanted)
 
     def options(self, given: ModelOptions) -> ModelOptions:
         """Ask for the form; an answer that is asked for once more may not be a call."""
@@ -57,7 +64,7 @@ class OutputForm:
         self._is_repairing = True
         return (
             f"That answer does not fit: {faults}.\n"
-            f"Answer again, with nothing but one JSON object that follows this schema:\n{self._schema.decode()}"
+            f"Answer again, with nothing but JSON that follows this schema:\n{self._schema.decode()}"
         )
 
     def _read(self, text: str) -> list[str]:
@@ -72,6 +79,22 @@ class OutputForm:
             except (ValueError, TypeError) as error:  # the dataclass checks itself, in __post_init__
                 return [str(error) or type(error).__name__]
         return faults
+
+
+def _written(schema: Mapping[str, object]) -> bytes:
+    """Write a schema down as it is now.
+
+    Raises:
+        UsageError: it holds what JSON cannot.
+    """
+    try:
+        return orjson.dumps(dict(schema))
+    except orjson.JSONEncodeError as error:
+        raise UsageError(f"the schema of the answer cannot be written as JSON: {error}") from None
+
+
+def _same(document: Any) -> Any:
+    return document
 
 
 def _bare(text: str) -> str:

@@ -24,10 +24,12 @@ class JsonSchemaCompiler:
         """
         try:
             document = orjson.loads(schema)
-            validator = jsonschema_rs.validator_for(document, pattern_options=jsonschema_rs.RegexOptions())
+            validator = jsonschema_rs.validator_for(
+                document, pattern_options=jsonschema_rs.RegexOptions(), offline=True
+            )
         except (ValueError, jsonschema_rs.ValidationError) as error:
             raise UsageError(
-                f"the tool's schema is not valid: {str(error).splitlines()[0]}", hint="correct the schema"
+                f"the schema is not valid: {str(error).splitlines()[0]}", hint="correct the schema"
             ) from error
         return _Compiled(validator)
 

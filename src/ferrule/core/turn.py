@@ -209,7 +209,8 @@ class Turn:
         if status == "completed" and not self.text.strip():
             self.emit(Notice, code="answer.silent", text=SILENT)
         error = guarded_error(self._parts.options.guard or NoSecrets(), error)
-        self.emit(TurnFinished, status=status, error=error, rounds=self.rounds, usage=self.usage)
+        output = None if self._form is None else self._form.value
+        self.emit(TurnFinished, status=status, error=error, rounds=self.rounds, usage=self.usage, output=output)
         log.info("turn finished: %s%s", status, f" ({error.code}: {error.message})" if error else "")
         return TurnResult(
             status=status,
@@ -220,7 +221,7 @@ class Turn:
             rounds=self.rounds,
             usage=self.usage,
             denied=tuple(self._denied),
-            output=None if self._form is None else self._form.value,
+            output=output,
         )
 
     async def _keep_what_was_done(self, status: TurnStatus, error: ErrorInfo | None) -> ErrorInfo | None:

@@ -13,6 +13,7 @@ import os
 import struct
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 from ..types.errors import StoreError
@@ -134,7 +135,8 @@ def _close_unused(key: tuple[int, int]) -> None:
     file = _files.get(key)
     if file is not None and file.users == 0 and not file.held:
         del _files[key]
-        os.close(file.descriptor)
+        with suppress(OSError):  # the descriptor is gone and its locks free, whatever the disk says about the file
+            os.close(file.descriptor)
 
 
 def _place(session_id: str) -> int:

@@ -9,8 +9,8 @@ field is added, never changed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import ClassVar, Literal
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from typing import Any, ClassVar, Literal
 
 from .hot import hot
 from .provenance import Origin
@@ -250,6 +250,7 @@ class TurnFinished:
     error: ErrorInfo | None
     rounds: int
     usage: Usage
+    output: Any = None  # the answer in the form that was asked for
 
 
 AgentEvent = (
@@ -310,4 +311,6 @@ def _plain(value: object) -> object:
         return list(value)
     if isinstance(value, Mapping):
         return dict(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
     return value

@@ -22,7 +22,8 @@ class TurnResult:
         rounds: Model requests made.
         usage: Tokens and money of the turn.
         denied: Codes of the rules that denied a call during the turn, in order.
-        output: The answer as an instance of the dataclass that was asked for; None without one, or when none came.
+        output: The answer in the form that was asked for: an instance of the dataclass, or the document that follows the
+            schema; None without a form, or when no such answer came.
     """
 
     status: TurnStatus

@@ -67,7 +67,8 @@ def reports() -> Iterator[Script]:
     call = chunk(tool_calls=[a_call("{}", "f", id="c", index=0)])
     for place, payloads in {"behind a call": [call], "behind the reason": [call, chunk("tool_calls")]}.items():
         body = lines([*payloads, {"error": {"type": "server_error", "message": "x"}}])
-        yield Script(name=f"error: {place}", body=body, right=fails(Overloaded))
+        before = (("c", "f", "{}"),) if place == "behind the reason" else ()
+        yield Script(name=f"error: {place}", body=body, right=fails(Overloaded), before=before)
 
 
 PART = lines([chunk(content="Par")])

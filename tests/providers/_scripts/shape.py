@@ -45,11 +45,22 @@ class Right:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """One answer; `name` says what is odd about it."""
+    """One answer.
+
+    Attributes:
+        name: What is odd about it.
+        before: Calls of an answer that had ended when its error came: cut off before the error, it gives them.
+    """
 
     name: str
     body: bytes
     right: Right
+    before: tuple[Call, ...] = ()
+
+    @property
+    def whole_calls(self) -> tuple[tuple[Call, ...], ...]:
+        """The calls that a part of this answer may give: none, or all that it had."""
+        return ((), self.right.calls, self.before)
 
 
 def fails(error: type[ProviderError], **before: object) -> Right:
@@ -76,9 +87,9 @@ def meaning(events: Iterable[ProviderEvent]) -> Right:
     return found
 
 
-def decoded(pieces: Iterable[bytes]) -> tuple[list[ProviderEvent], ProviderError | None]:
+def decoded(pieces: Iterable[bytes], answer: Answer | None = None) -> tuple[list[ProviderEvent], ProviderError | None]:
     """Decode pieces as the provider does; return the events, and the error that ended them."""
-    answer, events = Answer(FAILURES, made_ids=MADE), list[ProviderEvent]()
+    answer, events = answer or Answer(FAILURES, made_ids=MADE), list[ProviderEvent]()
     try:
         for piece in pieces:
             events.extend(answer.feed(piece))

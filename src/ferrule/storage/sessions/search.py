@@ -31,6 +31,15 @@ _NEW = (
     " join messages m on m.session_id = s.id and m.seq > ifnull(i.upto, -1) order by s.id, m.seq limit ?"
 )
 # Another process may index the same messages, or delete the session, between our reading and our writing.
+# The index counts its rows in memory. After a write that failed in the middle of a row the count may stay one too high,
+# and the next write would keep it on disk, where a check calls the index malformed. Going back to a savepoint that the
+# index knows of makes it read the count anew.
+_FORGET = (
+    "savepoint index_state",
+    "insert into words(words, rank) values ('secure-delete', 1)",
+    "rollback to index_state",
+    "release index_state",
+)
 _PLACE = (
     "insert or ignore into places(session_id, seq, message_id, role, at_ms)"
     " select id, ?, ?, ?, ? from sessions where id = ?"
@@ -99,7 +108,8 @@ def _indexing(rows: Sequence[Row]) -> list[Statement]:
             places.append((seq, clean(message.id), message.role, _in_column(message.at_ms), session_id))
             words.append((text, session_id, seq))
     marks = [(seq, session_id) for session_id, seq in upto.items()]
-    statements = [Statement(_PLACE, places), Statement(_WORDS, words), Statement(_UPTO, marks)]
+    forget = [Statement(sql, [()]) for sql in _FORGET]
+    statements = [*forget, Statement(_PLACE, places), Statement(_WORDS, words), Statement(_UPTO, marks)]
     return [statement for statement in statements if statement.rows]
 
 

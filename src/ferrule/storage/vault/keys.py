@@ -146,17 +146,17 @@ class FileKeys:
         """Read both files; a new key that did not reach the keyring yet is none."""
         found = [_key_of(self._next), _key_of(self.path)]
         keys = tuple(key for key in found if key is not None)
-        if not keys and self.path.exists():
+        if not keys and _is_there(self.path):
             raise KeyMissing(f"the keyring has no entry for {self.path}", hint="restore it, or set the secrets again")
         return keys
 
     def make(self) -> None:
         """Make the key file, or the entry of the keyring that it points to."""
-        _fill(self._next if self._next.exists() else self.path, "file")
+        _fill(self._next if _is_there(self._next) else self.path, "file")
 
     def begin(self, to: Keeper | None) -> bool:
         """Make ``key.next``; a rotation that was under way keeps the place that it chose."""
-        under_way = self._next.exists()
+        under_way = _is_there(self._next)
         if not under_way:
             self._refuse_mounted()
         here: Keeper = "keyring" if (_read(self.path) or "").startswith(_POINTER) else "file"
@@ -177,7 +177,7 @@ class FileKeys:
 
     def settle(self) -> None:
         """Remove ``key.old``, unless it is still in use."""
-        if self._next.exists():
+        if _is_there(self._next):
             return
         former = _read(self._old)
         if former is None:
@@ -189,7 +189,7 @@ class FileKeys:
 
     def is_rotating(self) -> bool:
         """Tell whether ``key.next`` is there."""
-        return self._next.exists()
+        return _is_there(self._next)
 
     def _refuse_mounted(self) -> None:
         """A key that comes from outside would come back at the next start, and open nothing."""
@@ -199,6 +199,16 @@ class FileKeys:
                 f"the key {self.path} comes from outside",
                 hint=f"change it there: {VARIABLE}=<new key>,<old key> ferrule secret rotate",
             )
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise KeyRefused(f"{path} cannot be looked at: {error.strerror}", hint=f"ls -l {path}") from error
+    return True
 
 
 def _key_of(path: Path) -> Key | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import orjson
 
-from ..atomic import remove_leftovers, write_atomic
+from ..atomic import make_folder, remove_leftovers, write_atomic
 from ..locks import FileLock
 from ..private import readable_by_others
 from .cipher import Key, opened, seal, unseal
@@ -176,13 +176,19 @@ class Vault:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(self.folder)
         except OSError as error:
             raise VaultError(f"{self.folder} cannot be made: {error.strerror}", hint=f"ls -ld {self.folder}") from error
         with FileLock(self.folder / "lock", LOCK_TIMEOUT_S):
-            remove_leftovers(self.folder)
-            self.keys.settle()
-            yield
+            try:
+                remove_leftovers(self.folder)
+                self.keys.settle()
+                yield
+            except OSError as error:  # of the disk, wherever it failed: the files are whole, old or new
+                raise VaultError(
+                    f"the vault {self.folder} could not be changed: {error.strerror}",
+                    hint="free space, check the disk or correct the permissions, then repeat",
+                ) from error
 
 
 @dataclass(frozen=True, slots=True)
