@@ -118,10 +118,6 @@ def _is_closed(layer: Layer) -> bool:
     return any(grant.effect == "allow" for grant in layer)
 
 
-def _grants_delegation(grant: Grant) -> bool:
-    return grant.kind == "delegate" and grant.effect == "allow"
-
-
 def _grants(grant: Grant, kind: CapabilityKind, target: str) -> bool:
     if grant.effect != "allow" or grant.kind != kind:
         return False

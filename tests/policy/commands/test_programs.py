@@ -167,7 +167,6 @@ def test_what_is_understood_in_full_runs_without_asking(text: str) -> None:
             "cd a || ls",
             "(cd a) && ls",
             "du",
-            "mv . x",
             "eval ls",
             ". a",
         ),
@@ -295,3 +294,9 @@ def test_a_decision_about_any_line_is_total_and_denies_every_path_outside(text: 
     found = judged(text)
     outside = [place.path for place in line(text).places if "/../" in place.path or "/etc" in place.path[:4]]
     assert isinstance(found, Deny) if outside else found is not None
+
+
+def test_a_folder_that_holds_what_is_kept_is_not_moved() -> None:
+    found = judged("mv . x")
+    assert isinstance(found, Deny)
+    assert found.rule == "path.holds_kept"
