@@ -27,6 +27,11 @@ from ferrule.types.tools import ToolSpec
 LOOK = ToolSpec(name="list_directory", description="List a folder. Links are shown.", schema=b"{}")
 READ = ToolSpec(name="file_read", description="", schema=b"{}")
 
+
+async def nothing(prompt: str) -> Mapping[str, float]:
+    return {}
+
+
 names = st.lists(st.from_regex(r"[a-z]{1,6}(_[a-z]{1,6}){0,2}", fullmatch=True), min_size=1, max_size=8, unique=True)
 
 
@@ -41,26 +46,26 @@ def test_a_tool_called_answer_does_not_take_the_word_for_no_tool() -> None:
     assert label_words(["answer_phone"]) == {"answer_phone": "phone"}
 
 
-def test_the_menu_is_made_of_the_tools_own_words() -> None:
-    menu = make_menu((LOOK, READ), lambda prompt: {})
+async def test_the_menu_is_made_of_the_tools_own_words() -> None:
+    menu = await make_menu((LOOK, READ), nothing)
     assert "Request: List a folder.\nAction: list\n" in menu.head
     assert "Request: file_read\nAction: file\n" in menu.head
     assert menu.prior == {ANSWER: UNSEEN, "list_directory": UNSEEN, "file_read": UNSEEN}
 
 
-def test_the_choice_is_the_likeliest_word_less_half_its_prior() -> None:
-    def top(prompt: str) -> Mapping[str, float]:
+async def test_the_choice_is_the_likeliest_word_less_half_its_prior() -> None:
+    async def top(prompt: str) -> Mapping[str, float]:
         if prompt.endswith("Request: real\nAction:"):
             return {" answer": -1.0, " list": -1.5, " f": -0.1}
         return {" answer": -0.2, " list": -6.0}
 
-    menu = make_menu((LOOK, READ), top)
-    assert choose(menu, "real", top) == "list_directory"
+    menu = await make_menu((LOOK, READ), top)
+    assert await choose(menu, "real", top) == "list_directory"
 
 
-def test_a_request_of_many_lines_becomes_one_short_line() -> None:
+async def test_a_request_of_many_lines_becomes_one_short_line() -> None:
     assert one_line("a\n\n b\t" + "x" * 1000) == "a b " + "x" * 396
-    menu = make_menu((LOOK,), lambda prompt: {})
+    menu = await make_menu((LOOK,), nothing)
     assert question(menu, "a\nAction: list").endswith("\nRequest: a Action: list\nAction:")
 
 

@@ -11,7 +11,7 @@ by schema alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -30,7 +30,7 @@ UNSEEN = -15.0
 LONGEST_REQUEST = 400
 """Characters of a request that are looked at when choosing."""
 
-TopWords = Callable[[str], Mapping[str, float]]
+TopWords = Callable[[str], Awaitable[Mapping[str, float]]]
 """Gives the log probabilities of the next token after a prompt."""
 
 
@@ -63,7 +63,7 @@ def label_words(names: Sequence[str]) -> dict[str, str]:
     return labels
 
 
-def make_menu(tools: Sequence[ToolSpec], top_words: TopWords) -> Menu:
+async def make_menu(tools: Sequence[ToolSpec], top_words: TopWords) -> Menu:
     """Build the menu of a tool set; asks the model once for each neutral request."""
     labels = {ANSWER: ANSWER} | label_words([tool.name for tool in tools])
     lines = [f"Request: {text}\nAction: {ANSWER}\n" for text in ANSWER_EXAMPLES]
@@ -72,14 +72,14 @@ def make_menu(tools: Sequence[ToolSpec], top_words: TopWords) -> Menu:
     head = "\n".join(lines)
     prior = dict.fromkeys(labels, 0.0)
     for text in NEUTRAL:
-        for name, score in _scores(head, labels, text, top_words).items():
+        for name, score in (await _scores(head, labels, text, top_words)).items():
             prior[name] += score / len(NEUTRAL)
     return Menu(head=head, labels=labels, prior=prior)
 
 
-def choose(menu: Menu, request: str, top_words: TopWords) -> str:
+async def choose(menu: Menu, request: str, top_words: TopWords) -> str:
     """Return the name of the tool that the model wants, or `ANSWER`."""
-    scores = _scores(menu.head, menu.labels, request, top_words)
+    scores = await _scores(menu.head, menu.labels, request, top_words)
     return max(scores, key=lambda name: scores[name] - PRIOR_SHARE * menu.prior[name])
 
 
@@ -146,8 +146,8 @@ def _quoted(text: str) -> str:
     return orjson.dumps(text).decode()
 
 
-def _scores(head: str, labels: Mapping[str, str], request: str, top_words: TopWords) -> dict[str, float]:
-    top = top_words(f"{head}\nRequest: {one_line(request)}\nAction:")
+async def _scores(head: str, labels: Mapping[str, str], request: str, top_words: TopWords) -> dict[str, float]:
+    top = await top_words(f"{head}\nRequest: {one_line(request)}\nAction:")
     return {name: _best(top, " " + label) for name, label in labels.items()}
 
 

@@ -1,192 +1,183 @@
-"""The provider over the embedded model."""
+"""The provider over a model in a child process."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any
 
 import orjson
 
 from ...ports.clock import Ids
-from ...types.completion import CallReady, Finished, ProviderEvent, Request, TextChunk, UsageReported
+from ...types.completion import CallReady, Finished, ProviderEvent, Request, UsageReported
 from ...types.errors import BadRequest, ContextOverflow, EmptyAnswer
 from ...types.messages import Message
 from ...types.tools import ToolCall, ToolSpec
 from ...types.usage import Usage
+from .._chat.decoder import Decoder, read_usage
+from .._chat.failures import Failures
+from .._chat.request import RequestWriter
 from .choose import ANSWER, Menu, choose, grammar_of, make_menu, question, read_value, required_fields
-from .engine import CONTEXT_TOKENS, Engine, complete
+from .engine import Engine
+from .gguf import ModelFacts
+from .shown import PROMPT_CHARS, demo_messages, plain_messages
 
-MODEL = "SmolLM2-135M-Instruct"
-LABEL = "demo model: tiny, not for work"
-SYSTEM = "You are a helpful assistant. Answer in one short sentence."
-"""With the template's own system prompt the model loops; with this one it answers plain questions."""
-
-CHARS_PER_TOKEN = 3
-"""Low, so that the estimate errs on the safe side for text that is not English."""
-
-PROMPT_CHARS = (CONTEXT_TOKENS - 400) * CHARS_PER_TOKEN
-RESULT_CHARS = 1_500
-EARLIER_MESSAGES = 4
+DEMO_MODEL = "SmolLM2-135M-Instruct"
+DEMO_LABEL = "demo model: tiny, not for work"
+DEMO_ANSWER = 160
+USUAL_ANSWER = 2_048
 TOP = 2_000
 REPEAT_PENALTY = 1.12
-"""Against loops; more of it makes so small a model invent words."""
+"""Against loops of the demo model; more of it makes so small a model invent words."""
 
 
 class LocalProvider:
-    """A tiny model in this process.
+    """A model on this machine.
 
-    It chooses between answering and the tools of the request, then fills in
-    the required arguments under a grammar. After a tool's result it can only
-    answer, so it cannot loop.
+    A model whose template has a place for tools is asked in its own way. Any
+    other chooses between answering and the tools of the request, then fills
+    in the required arguments under a grammar; after a tool's result it can
+    only answer, so it cannot loop.
     """
 
-    def __init__(self, *, name: str, engine: Engine, ids: Ids, answer_tokens: int = 160) -> None:
+    def __init__(
+        self, *, name: str, engine: Engine, ids: Ids, facts: ModelFacts, is_demo: bool, answer_tokens: int
+    ) -> None:
         self.name = name
-        self.model = MODEL
-        self.label = LABEL
-        self._engine = engine
-        self._ids = ids
+        self.model = DEMO_MODEL if is_demo else facts.title
+        self.label = DEMO_LABEL if is_demo else "on this machine"
+        self.engine, self._ids, self._facts, self._is_demo = engine, ids, facts, is_demo
         self._answer_tokens = answer_tokens
+        self._failures = Failures(name, self.model)
+        self._writer = RequestWriter(model=self.model)
         self._menus: dict[tuple[ToolSpec, ...], Menu] = {}
 
     async def stream(self, request: Request) -> AsyncGenerator[ProviderEvent, None]:
-        """Ask the model once.
+        """Ask the model once; closing the iterator stops the model at once.
 
         Raises:
-            ContextOverflow: the last message is longer than the model's window.
+            ContextOverflow: the request is longer than the model's window.
             BadRequest: an image or file was sent to a model that reads text only.
-            ConfigError: the package or the weights are not installed.
+            ConfigError: the package or the weights are not installed, or the file cannot be loaded.
         """
         last = request.messages[-1]
-        self._check(request.messages)
-        if last.role == "user" and request.tools:
-            call = await self._wanted_call(request.tools, last.text)
+        self._check(last)
+        spent = _Spent()
+        chooses = request.tools and not self._facts.reads_tools and request.options.allow_calls is not False
+        if chooses and last.role == "user":
+            call = await self._wanted_call(request.tools, last.text, spent)
             if call is not None:
                 yield CallReady(call=call)
-                yield Finished(reason="tool_calls", model=MODEL)
+                yield UsageReported(usage=spent.usage)
+                yield Finished(reason="tool_calls", model=self.model)
                 return
-        async for event in self._answer(request):
-            yield event
+        async with aclosing(self._answer(request, spent)) as events:
+            async for event in events:
+                yield event
 
-    async def _answer(self, request: Request) -> AsyncGenerator[ProviderEvent, None]:
-        limit = request.options.max_output_tokens or self._answer_tokens
-        body = {
-            "messages": chat_messages(request.messages),
-            "max_tokens": min(limit, self._answer_tokens),
-            "temperature": request.options.temperature or 0,
-            "repeat_penalty": REPEAT_PENALTY,
-            "stop": ["\n\n"],
-            "stream_options": {"include_usage": True},
-        }
-        usage, reason, said = None, "stop", False
-        stream = self._engine.stream(body)
+    async def _answer(self, request: Request, spent: _Spent) -> AsyncGenerator[ProviderEvent, None]:
+        decoder = Decoder(self._failures, made_ids=f"call_{request.id.removeprefix('req_')}")
+        decoder.model = self.model
+        async with aclosing(self.engine.stream("chat", self._body(request))) as chunks:
+            async for chunk in chunks:
+                for event in decoder.event(chunk):
+                    yield event
         try:
-            async for chunk in stream:
-                usage = chunk.get("usage") or usage
-                for choice in chunk.get("choices", ())[:1]:
-                    reason = choice.get("finish_reason") or reason
-                    if text := choice.get("delta", {}).get("content"):
-                        said = True
-                        yield TextChunk(text=text)
-        finally:
-            await stream.aclose()
-        if not said:
-            raise EmptyAnswer("the demo model gave no text", hint="ask in other words, or configure a larger model")
-        if usage is not None:
-            yield UsageReported(usage=_usage(usage))
-        yield Finished(reason="length" if reason == "length" else "stop", model=MODEL)
+            for event in decoder.end():
+                yield UsageReported(usage=spent.usage + event.usage) if isinstance(event, UsageReported) else event
+        except EmptyAnswer as error:
+            hint = "ask in other words, or configure a larger model"
+            raise EmptyAnswer(f"{self.name}: {self.model} gave no text", hint=hint) from error
 
-    async def _wanted_call(self, tools: tuple[ToolSpec, ...], text: str) -> ToolCall | None:
+    def _body(self, request: Request) -> dict[str, object]:
+        limit = min(request.options.max_output_tokens or self._answer_tokens, self._answer_tokens)
+        if self._is_demo:
+            return {
+                "messages": demo_messages(request.messages),
+                "max_tokens": limit,
+                "temperature": request.options.temperature or 0,
+                "repeat_penalty": REPEAT_PENALTY,
+                "stop": ["\n\n"],
+                "stream_options": {"include_usage": True},
+            }
+        body: dict[str, object] = orjson.loads(self._writer.body(request))
+        body |= {"max_tokens": limit, "stream_options": {"include_usage": True}}
+        if not self._facts.reads_tools:
+            body["messages"] = plain_messages(request.messages)
+            for name in ("tools", "tool_choice", "parallel_tool_calls"):
+                body.pop(name, None)
+        return body
+
+    async def _wanted_call(self, tools: tuple[ToolSpec, ...], text: str, spent: _Spent) -> ToolCall | None:
+        top = _Top(self.engine, self._failures, spent)
         menu = self._menus.get(tools)
         if menu is None:
-            menu = await self._engine.call(lambda server: make_menu(tools, _Top(server)))
-            self._menus[tools] = menu
-        known = menu
-        name = await self._engine.call(lambda server: choose(known, text, _Top(server)))
+            menu = self._menus[tools] = await make_menu(tools, top)
+        name = await choose(menu, text, top)
         if name == ANSWER:
             return None
         tool = next(tool for tool in tools if tool.name == name)
-        prompt = f"{question(known, text)} {known.labels[name]}\n"
-        arguments = await self._engine.call(lambda server: _fill(server, prompt, tool))
+        prompt = f"{question(menu, text)} {menu.labels[name]}\n"
+        arguments = await top.fill(prompt, tool)
         raw = orjson.dumps(arguments).decode()
         return ToolCall(id=self._ids.new("call"), name=name, arguments=arguments, raw=raw, dialect="local")
 
-    def _check(self, messages: Sequence[Message]) -> None:
-        last = messages[-1]
+    def _check(self, last: Message) -> None:
         if last.parts:
             raise BadRequest(
-                f"{MODEL} reads text only, not images or files",
+                f"{self.model} reads text only here, not images or files",
                 hint="configure a provider whose model has vision",
             )
-        if last.role == "user" and len(last.text) > PROMPT_CHARS:
+        if self._is_demo and last.role == "user" and len(last.text) > PROMPT_CHARS:
             raise ContextOverflow(
                 f"{len(last.text):,} characters are more than the demo model's window of about {PROMPT_CHARS:,}",
                 hint="send less, or configure a larger model",
             )
 
 
+class _Spent:
+    """Tokens of one request before its answer."""
+
+    def __init__(self) -> None:
+        self.usage = Usage()
+
+
 class _Top:
-    """The likeliest next tokens after a prompt."""
+    """Completes prompts, and adds up what that cost."""
 
-    def __init__(self, server: Any) -> None:
-        self._server = server
+    def __init__(self, engine: Engine, failures: Failures, spent: _Spent) -> None:
+        self._engine, self._failures, self._spent = engine, failures, spent
 
-    def __call__(self, prompt: str) -> Mapping[str, float]:
+    async def __call__(self, prompt: str) -> Mapping[str, float]:
+        """Return the likeliest next tokens after a prompt."""
         body = {"prompt": prompt, "max_tokens": 1, "logprobs": TOP, "temperature": 0, "cache_prompt": True}
-        answer = complete(self._server, body)
-        words = answer["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
-        return {word["token"]: word["logprob"] for word in words}
+        for choice in await self._choices(body):
+            words = (choice.get("logprobs") or {}).get("content")
+            if words:
+                return {word["token"]: word["logprob"] for word in words[0]["top_logprobs"]}
+        return {}
 
+    async def fill(self, prompt: str, tool: ToolSpec) -> dict[str, object]:
+        """Let the model write each required argument on a line of its own."""
+        arguments: dict[str, object] = {}
+        for field, schema in required_fields(tool.schema).items():
+            prompt += f"{field}:"
+            body: dict[str, object] = {"prompt": prompt, "max_tokens": 60, "temperature": 0, "cache_prompt": True}
+            grammar = grammar_of(schema)
+            body.update({"grammar": grammar} if grammar else {"json_schema": dict(schema)})
+            text = "".join([choice.get("text") or "" for choice in await self._choices(body)])
+            arguments[field] = read_value(schema, text)
+            prompt += text if text.endswith("\n") else text + "\n"
+        return arguments
 
-def _fill(server: Any, prompt: str, tool: ToolSpec) -> dict[str, object]:
-    """Let the model write each required argument on a line of its own."""
-    arguments: dict[str, object] = {}
-    for field, schema in required_fields(tool.schema).items():
-        prompt += f"{field}:"
-        body: dict[str, object] = {"prompt": prompt, "max_tokens": 60, "temperature": 0, "cache_prompt": True}
-        grammar = grammar_of(schema)
-        body.update({"grammar": grammar} if grammar else {"json_schema": dict(schema)})
-        text = complete(server, body)["choices"][0]["text"]
-        arguments[field] = read_value(schema, text)
-        prompt += text if text.endswith("\n") else text + "\n"
-    return arguments
-
-
-def chat_messages(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """Turn a history into what the small window holds: a short system prompt, the last turns, results as text."""
-    out: list[dict[str, str]] = []
-    room = PROMPT_CHARS
-    for message in reversed(messages):
-        text = _said(message)
-        if message.role == "system" or not text:
-            continue
-        room -= len(text)
-        if out and (room < 0 or len(out) > EARLIER_MESSAGES):
-            break
-        out.append({"role": "assistant" if message.role == "assistant" else "user", "content": text})
-    return [{"role": "system", "content": SYSTEM}, *_merged(reversed(out))]
-
-
-def _said(message: Message) -> str:
-    if message.role != "tool":
-        return message.text
-    text = message.text or "(no output)"
-    shown = text if len(text) <= RESULT_CHARS else text[:RESULT_CHARS] + " ..."
-    return f"The result is:\n{shown}\n\nAnswer in one short sentence."
-
-
-def _merged(messages: Any) -> list[dict[str, str]]:
-    """Join neighbours of one role: the template wants user and assistant in turn."""
-    out: list[dict[str, str]] = []
-    for message in messages:
-        if out and out[-1]["role"] == message["role"]:
-            out[-1]["content"] += "\n\n" + message["content"]
-        else:
-            out.append(message)
-    if out and out[0]["role"] == "assistant":
-        del out[0]
-    return out
-
-
-def _usage(usage: Mapping[str, Any]) -> Usage:
-    return Usage(input=usage.get("prompt_tokens"), output=usage.get("completion_tokens"))
+    async def _choices(self, body: Mapping[str, object]) -> Sequence[Mapping[str, Any]]:
+        found: list[Mapping[str, Any]] = []
+        wanted = {**body, "stream_options": {"include_usage": True}}
+        for chunk in await self._engine.complete(wanted):
+            if "error" in chunk:
+                raise self._failures.in_answer(chunk["error"])
+            found += chunk.get("choices", ())[:1]
+            usage = read_usage(chunk.get("usage") or {})
+            if usage is not None:
+                self._spent.usage = self._spent.usage + usage
+        return found
