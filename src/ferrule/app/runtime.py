@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..core.agent import Agent
@@ -30,6 +30,7 @@ from .always import always_of
 from .first_provider import FirstProvider, first_model, first_provider
 from .gate import Gate
 from .home import Home
+from .this_run import ThisRun, moved, tightened, with_model
 
 log = logging.getLogger(__name__)
 
@@ -43,12 +44,14 @@ class Choices:
         session_id: A session to go on in, or an unambiguous beginning of its id; "" starts a new one.
         fork: Go on in a copy of that session.
         folder: The folder the command was started in: the workspace, unless the agent's table names another.
+        run: What was set for this run only.
     """
 
     alias: str = "default"
     session_id: str = ""
     fork: bool = False
     folder: str
+    run: ThisRun = field(default_factory=ThisRun)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +104,8 @@ async def open_agent(home: Home, choices: Choices, *, approver: Approver | None)
         dialer = HttpDialer()
         stack.push_async_callback(dialer.close)
         parts = Parts(name="", dialer=dialer, clock=clock, ids=ids, home=str(home.layout.home))
-        provider = await _open_provider(home, alias, parts, stack)
-        policy = home.policy_of(alias, choices.folder)
+        provider = await _open_provider(home, choices, parts, stack)
+        policy = moved(home.policy_of(alias, _started_in(choices)), choices.run, alias)
         _refuse_a_missing_workspace(policy.workspace, alias)
         kept = always_of(home, alias, policy, clock)
         gate = Gate.from_policy(policy, memory=await _open_memory(home, alias, parts, stack), kept=kept)
@@ -113,7 +116,7 @@ async def open_agent(home: Home, choices: Choices, *, approver: Approver | None)
         options = AgentOptions(
             name=alias,
             instructions=config.agent(alias).instructions,
-            limits=config.runtime_profile(alias).limits(),
+            limits=tightened(config.runtime_profile(alias).limits(), choices.run),
             single_tool_rounds=config.runtime_profile(alias).single_tool_rounds,
             approvers=policy.approvers,
             guard=guard,
@@ -161,16 +164,25 @@ def summaries(tools: Iterable[Tool]) -> tuple[tuple[str, str], ...]:
     return tuple((tool.name, (_said(tool, "description") or type(tool).__doc__ or "").split("\n")[0]) for tool in tools)
 
 
-async def _open_provider(home: Home, alias: str, parts: Parts, stack: AsyncExitStack) -> Provider | CompletionProvider:
+def _started_in(choices: Choices) -> str:
+    """Return the workspace of an agent whose table names none; resolved, as the shell's own folder is."""
+    return os.path.realpath(choices.run.folder) if choices.run.folder else choices.folder
+
+
+async def _open_provider(
+    home: Home, choices: Choices, parts: Parts, stack: AsyncExitStack
+) -> Provider | CompletionProvider:
     """Open the agent's provider, or the one that the environment offers, or the demo model."""
-    reference = home.provider_of(alias)
+    reference = home.provider_of(choices.alias)
     if reference is not None:
         adapter = discovery.find("providers", reference.partition(".")[0])
         settings: Any = home.config.settings("providers", reference)
+        if choices.run.model:
+            settings = adapter.settings.model_validate(with_model(dict(settings), adapter, choices.run))
         return await _enter(adapter, settings, _named(parts, reference), stack)
     found = first_provider(os.environ)
     adapter = discovery.find("providers", found.adapter)
-    table = await _completed(found, parts.dialer)
+    table = await _completed(replace(found, settings=with_model(found.settings, adapter, choices.run)), parts.dialer)
     name = f"{found.adapter}.{'demo' if found.kind == 'demo' else 'environment'}"
     return await _enter(adapter, adapter.settings.model_validate(table), _named(parts, name), stack)
 

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from typing import Any
 
 import click
 import orjson
@@ -13,9 +14,12 @@ from rich.console import Console
 
 from ..app.home import read_home
 from ..app.runtime import Choices, open_agent
+from ..app.this_run import ThisRun, existing_folder
 from ..types.errors import UsageError
 from ..types.events import AgentEvent, ApprovalAnswered, TextDelta, ToolFinished, ToolStarted, TurnFinished, as_dict
+from ..types.messages import Content
 from .approve import TerminalApprover, read_terminal_line
+from .attachments import content_of
 from .consent import agree_to_key
 from .incoming import piped, refuse_nul
 from .offered_words import agents_here, sessions_here
@@ -31,6 +35,7 @@ Examples:
   ferrule run "What files are in this folder?"
   git diff | ferrule run "Explain this change"
   ferrule run --json "List the docs folder" | jq -r .type
+  ferrule run --attach plan.png --model gpt-5.4 "What does this show?"
 
 \b
 Exit codes: 0 completed, 1 failed, 2 usage or config, 3 stopped by a denial,
@@ -50,20 +55,36 @@ Exit codes: 0 completed, 1 failed, 2 usage or config, 3 stopped by a denial,
     help="Go on in a session; `ferrule sessions` lists them.",
 )
 @click.option("--fork", is_flag=True, help="Go on in a copy of --session.")
+@click.option("--model", default="", help="Ask this model of the agent's provider, this time.")
+@click.option("--cwd", default="", help="Work in this folder; the agent's rules stay as they are.")
+@click.option("--attach", multiple=True, help="Send this image, PDF or text file along; may be repeated.")
+@click.option(
+    "--max-rounds", type=click.IntRange(min=1), help="Stop after so many requests; the profile's limit holds too."
+)
+@click.option(
+    "--max-tokens", type=click.IntRange(min=1), help="Stop above so many tokens; the profile's limit holds too."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines.")
 @click.option("--yes", is_flag=True, help="Use a key found in the environment without asking.")
-def run(message: str | None, alias: str, session_id: str, fork: bool, as_json: bool, yes: bool) -> int:
+def run(message: str | None, as_json: bool, yes: bool, attach: tuple[str, ...], **chosen: Any) -> int:
     """Send MESSAGE to an agent and print its answer.
 
     Text from standard input is put behind MESSAGE, or is the message when
     there is none.
     """
+    choices = _choices(**chosen)
+    content = content_of(compose(message), attach)
+    return run_to_the_end(_run(content, choices, as_json=as_json, yes=yes))
+
+
+def _choices(*, alias: str, session_id: str, fork: bool, model: str, cwd: str, **limits: int | None) -> Choices:
     if fork and not session_id:
         raise UsageError(
             "--fork copies a session, and none is named", hint="add --session ID; `ferrule sessions` lists them"
         )
-    choices = Choices(alias=alias, session_id=session_id, fork=fork, folder=working_folder())
-    return run_to_the_end(_run(compose(message), choices, as_json=as_json, yes=yes))
+    here = working_folder()
+    this_run = ThisRun(model=model, folder=existing_folder(cwd) if cwd else "", **limits)
+    return Choices(alias=alias, session_id=session_id, fork=fork, folder=here, run=this_run)
 
 
 def compose(message: str | None) -> str:
@@ -79,7 +100,7 @@ def compose(message: str | None) -> str:
     return "\n\n".join(parts)
 
 
-async def _run(text: str, choices: Choices, *, as_json: bool, yes: bool) -> int:
+async def _run(content: Content, choices: Choices, *, as_json: bool, yes: bool) -> int:
     notes = console(stderr=True)
     home = read_home(os.environ, agents=(choices.alias,))
     await agree_to_key(notes, home, choices.alias, yes=yes)
@@ -88,7 +109,7 @@ async def _run(text: str, choices: Choices, *, as_json: bool, yes: bool) -> int:
     async with open_agent(home, choices, approver=approver) as opened:
         if not as_json:
             notes.print(opened.describe(), style="dim", markup=False, highlight=False)
-        events = opened.agent.stream(text)
+        events = opened.agent.stream(content)
         return await (_print_json(events) if as_json else _print_text(events, notes))
 
 
