@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ..types.errors import UsageError
-from .chat_loop import ChatOptions, chat_loop
+from .chat.loop import ChatOptions, chat_loop
 from .offered_words import agents_here, sessions_here
 from .terminal import run_to_the_end, working_folder
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..types.errors import UsageError
+from ...types.errors import UsageError
 
 HELP = """\
 /help            this text

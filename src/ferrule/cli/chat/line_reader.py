@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from ..config.layout import Layout
-from .approve import ReadLine
-from .incoming import Lines, refuse_nul, text_of
-from .terminal import prompt_output
+from ...config.layout import Layout
+from ..approve import ReadLine
+from ..incoming import Lines, refuse_nul, text_of
+from ..terminal import prompt_output
 
 if TYPE_CHECKING:
     from prompt_toolkit.history import History

@@ -12,19 +12,19 @@ from typing import Any
 
 from rich.console import Console
 
-from ..app.home import read_home
-from ..app.runtime import Choices, OpenAgent, open_agent
-from ..types.errors import FerruleError
-from ..types.events import AgentEvent
-from .approve import ReadLine, TerminalApprover
-from .complaint import fix_of
-from .consent import agree_to_key
+from ...app.home import read_home
+from ...app.runtime import Choices, OpenAgent, open_agent
+from ...types.errors import FerruleError
+from ...types.events import AgentEvent
+from ..approve import ReadLine, TerminalApprover
+from ..complaint import fix_of
+from ..consent import agree_to_key
+from ..printable import printable
+from ..render import ChatView
+from ..standard_streams import OutputFailed
+from ..terminal import console
 from .line_reader import make_reader
-from .printable import printable
-from .render import ChatView
 from .slash import HELP, HandCall, Word, parse_slash
-from .standard_streams import OutputFailed
-from .terminal import console
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
