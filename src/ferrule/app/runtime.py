@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+
+from pydantic import BaseModel
 
 from ..core.agent import Agent
 from ..core.guard import SecretGuard
 from ..core.options import AgentOptions
 from ..core.system_clock import RandomIds, SystemClock
+from ..core.toolset import Toolbox
 from ..ports.adapter import Parts
 from ..ports.dialer import Dialer
 from ..ports.gate import Approver
 from ..ports.memory import MemoryStore
-from ..ports.provider import CompletionProvider, Provider
 from ..ports.session import Session, SessionKey
 from ..ports.tool import Tool
 from ..sandbox.dialer import HttpDialer
 from ..storage.sessions import SqliteSessions, open_sessions
 from ..telemetry.log import start_logging
 from ..types.errors import ConfigError, UsageError
+from ..types.limits import Limits
 from . import discovery
+from .desk import AnyProvider, Desk, key_of, refuse_another_agents
 from .first_provider import FirstProvider, first_model, first_provider
 from .gate import Gate
 from .home import Home
@@ -41,25 +45,46 @@ class Choices:
         session_id: A session to go on in, or an unambiguous beginning of its id; "" starts a new one.
         fork: Go on in a copy of that session.
         folder: The folder the command was started in: the workspace, unless the agent's table names another.
+        model: A model of the agent's provider; "" for the one of its table.
     """
 
     alias: str = "default"
     session_id: str = ""
     fork: bool = False
     folder: str
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAgent:
-    """An agent that is ready to talk."""
+    """An agent that is ready to talk; `desk` changes its session or its model."""
 
-    agent: Agent
+    desk: Desk
     alias: str
-    provider: str
-    model: str
-    note: str
     gate: Gate
+    limits: Limits
     tools: tuple[tuple[str, str], ...]
+    toolbox: Toolbox
+
+    @property
+    def agent(self) -> Agent:
+        """The agent in its present session, with its present model."""
+        return self.desk.agent
+
+    @property
+    def provider(self) -> str:
+        """Which provider answers."""
+        return self.desk.provider.name
+
+    @property
+    def model(self) -> str:
+        """Which of its models; "" when it names none."""
+        return _said(self.desk.provider, "model")
+
+    @property
+    def note(self) -> str:
+        """What else the provider says of itself."""
+        return _said(self.desk.provider, "label")
 
     @property
     def session_id(self) -> str:
@@ -73,6 +98,11 @@ class OpenAgent:
         if not names:
             return ""
         return f"interrupted earlier, outcome unknown, not run again: {', '.join(names)}"
+
+    def faults_of(self, tool: str, arguments: Mapping[str, object]) -> list[str]:
+        """Return what is wrong with arguments, by the tool's schema."""
+        bound = self.toolbox.current.tools.get(tool)
+        return [f"there is no tool {tool!r}"] if bound is None else bound.faults(arguments)
 
     def describe(self) -> str:
         """Return one line that says who answers, where it works, and behind which gate."""
@@ -99,14 +129,13 @@ async def open_agent(home: Home, choices: Choices, *, approver: Approver | None)
         dialer = HttpDialer()
         stack.push_async_callback(dialer.close)
         parts = Parts(name="", dialer=dialer, clock=clock, ids=ids, home=str(home.layout.home))
-        provider = await _open_provider(home, alias, parts, stack)
+        provider = await _open_provider(home, alias, parts, stack, model=choices.model)
         policy = home.policy_of(alias, choices.folder)
         _refuse_a_missing_workspace(policy.workspace, alias)
         gate = Gate.from_policy(policy, memory=await _open_memory(home, alias, parts, stack))
         tools = tools_of(home, alias)
         sessions = await stack.enter_async_context(open_sessions(home.layout.sessions, clock, ids))
         session = await _session(sessions, choices)
-        stack.push_async_callback(session.close)
         options = AgentOptions(
             name=alias,
             instructions=config.agent(alias).instructions,
@@ -117,16 +146,23 @@ async def open_agent(home: Home, choices: Choices, *, approver: Approver | None)
             clock=clock,
             ids=ids,
         )
-        agent = Agent(provider, gate=gate, tools=tools, approver=approver, session=session, options=options)
+
+        def build(provider: AnyProvider, session: Session) -> Agent:
+            return Agent(provider, gate=gate, tools=tools, approver=approver, session=session, options=options)
+
+        async def another(model: str) -> AnyProvider:
+            return await _open_provider(home, alias, parts, stack, model=model)
+
+        desk = Desk(sessions, session, provider, build=build, open_provider=another, alias=alias)
+        stack.push_async_callback(desk.close)
         log.info("opened %s: %s", alias, gate.label)
         yield OpenAgent(
-            agent=agent,
+            desk=desk,
             alias=alias,
-            provider=provider.name,
-            model=_said(provider, "model"),
-            note=_said(provider, "label"),
             gate=gate,
+            limits=options.limits,
             tools=summaries(tools),
+            toolbox=Toolbox(tools, options.schemas),
         )
 
 
@@ -157,18 +193,34 @@ def summaries(tools: Iterable[Tool]) -> tuple[tuple[str, str], ...]:
     return tuple((tool.name, (_said(tool, "description") or type(tool).__doc__ or "").split("\n")[0]) for tool in tools)
 
 
-async def _open_provider(home: Home, alias: str, parts: Parts, stack: AsyncExitStack) -> Provider | CompletionProvider:
+async def _open_provider(home: Home, alias: str, parts: Parts, stack: AsyncExitStack, *, model: str) -> AnyProvider:
     """Open the agent's provider, or the one that the environment offers, or the demo model."""
     reference = home.provider_of(alias)
     if reference is not None:
         adapter = discovery.find("providers", reference.partition(".")[0])
-        settings: Any = home.config.settings("providers", reference)
+        settings: Any = with_model(home.config.settings("providers", reference), model, reference)
         return await _enter(adapter, settings, _named(parts, reference), stack)
     found = first_provider(os.environ)
     adapter = discovery.find("providers", found.adapter)
-    table = await _completed(found, parts.dialer)
     name = f"{found.adapter}.{'demo' if found.kind == 'demo' else 'environment'}"
-    return await _enter(adapter, adapter.settings.model_validate(table), _named(parts, name), stack)
+    table = await _completed(found, parts.dialer)
+    settings = with_model(adapter.settings.model_validate(table), model, name)
+    return await _enter(adapter, settings, _named(parts, name), stack)
+
+
+def with_model(settings: object, model: str, name: str) -> object:
+    """Return a provider's settings with another of its models; the same when `model` is "".
+
+    Raises:
+        UsageError: the provider has no choice of models.
+    """
+    if not model:
+        return settings
+    if not isinstance(settings, BaseModel) or "model" not in type(settings).model_fields:
+        raise UsageError(
+            f"the provider {name} has one model only", hint="give the agent another provider to use another model"
+        )
+    return settings.model_copy(update={"model": model})
 
 
 async def _open_memory(home: Home, alias: str, parts: Parts, stack: AsyncExitStack) -> MemoryStore | None:
@@ -189,8 +241,8 @@ async def _completed(found: FirstProvider, dialer: Dialer) -> dict[str, object]:
     return table
 
 
-async def _enter(adapter: Any, settings: Any, parts: Parts, stack: AsyncExitStack) -> Provider | CompletionProvider:
-    opened: Provider | CompletionProvider = await stack.enter_async_context(adapter.open(settings, parts))
+async def _enter(adapter: Any, settings: Any, parts: Parts, stack: AsyncExitStack) -> AnyProvider:
+    opened: AnyProvider = await stack.enter_async_context(adapter.open(settings, parts))
     return opened
 
 
@@ -204,12 +256,8 @@ async def _session(sessions: SqliteSessions, choices: Choices) -> Session:
     found = await sessions.find(choices.session_id)
     if choices.fork:
         found = await sessions.branch(found.id, agent=choices.alias)
-    if found.agent != choices.alias:
-        raise UsageError(
-            f"session {found.id!r} belongs to the agent {found.agent!r}, not to {choices.alias!r}",
-            hint=f"add --agent {found.agent}, or continue in a copy with --fork",
-        )
-    return await sessions.open(SessionKey(agent=found.agent, person=found.person, audience=found.audience, id=found.id))
+    refuse_another_agents(found, choices.alias)
+    return await sessions.open(key_of(found))
 
 
 def _said(part: object, name: str) -> str:

@@ -2,68 +2,146 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Console
 
 from ...config.layout import Layout
-from ..approve import ReadLine
+from ...types.errors import UsageError
 from ..incoming import Lines, refuse_nul, text_of
 from ..terminal import prompt_output
+from .history import open_history
 
 if TYPE_CHECKING:
-    from prompt_toolkit.history import History
+    from prompt_toolkit.completion import Completer
+    from prompt_toolkit.key_binding import KeyBindings
 
-LONGEST_REMEMBERED = 10_000
-"""Characters of a line that the history keeps; a paste of megabytes would be loaded at every start."""
+LARGEST_PASTE = 262_144
+"""Characters that can be typed or pasted at once on a terminal; every key redraws them all."""
 
 
-def make_reader(out: Console, place: Layout) -> ReadLine:
-    """Return what reads a line for as long as the chat lasts.
+class Reader(Protocol):
+    """Where a person's words come from. Each method raises EOFError at their end."""
+
+    async def line(self, prompt: str) -> str:
+        """Read a message, perhaps of several lines.
+
+        Raises:
+            UsageError: it is no text, or too long.
+            KeyboardInterrupt: Ctrl-C was typed.
+        """
+        ...
+
+    async def answer(self, prompt: str) -> str:
+        """Read the answer to a question; it is not remembered."""
+        ...
+
+    async def edit(self, prompt: str, text: str) -> str:
+        """Let the person change a text in place; where that cannot be done, read the whole text anew."""
+        ...
+
+
+def make_reader(out: Console, place: Layout, completer: Callable[[], Completer], *, plain: bool) -> Reader:
+    """Return what reads for as long as the chat lasts.
+
+    Args:
+        out: Where the person is told what is wrong with a paste.
+        place: Where the history is kept.
+        completer: Makes what completes words; called on a terminal only.
+        plain: Nothing can be changed in place.
 
     Raises:
         OSError: the history cannot be opened.
     """
     if not sys.stdin.isatty():
-        return _of_a_pipe()
-    from prompt_toolkit import PromptSession
-
+        return PipeReader()
     place.prepare()
-    history = _history(out, place.home / "state" / "chat_history")
-    session: PromptSession[str] = PromptSession(history=history, output=prompt_output(sys.stdout))
-
-    async def read(prompt: str) -> str:
-        line = await session.prompt_async(prompt)
-        refuse_nul(line, "the line")
-        return line
-
-    return read
+    return TerminalReader(out, place, completer(), plain=plain)
 
 
-def _of_a_pipe() -> ReadLine:
-    lines = Lines(sys.stdin.fileno())
+class PipeReader:
+    """Lines of standard input that is no terminal."""
 
-    async def read(prompt: str) -> str:
-        return text_of(await lines.read(), "the line")
+    def __init__(self) -> None:
+        self._lines = Lines(sys.stdin.fileno())
 
-    return read
+    async def line(self, prompt: str) -> str:
+        """Read a line."""
+        return text_of(await self._lines.read(), "the line")
+
+    async def answer(self, prompt: str) -> str:
+        """Read a line."""
+        return await self.line(prompt)
+
+    async def edit(self, prompt: str, text: str) -> str:
+        """Read a line."""
+        return await self.line(prompt)
 
 
-def _history(out: Console, path: Path) -> History:
-    from prompt_toolkit.history import FileHistory
+class TerminalReader:
+    """Keys of a terminal, with editing, history and completion."""
 
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    def __init__(self, out: Console, place: Layout, completer: Completer, *, plain: bool) -> None:
+        from prompt_toolkit import PromptSession
 
-    class ChatHistory(FileHistory):
-        def store_string(self, string: str) -> None:
-            if len(string) > LONGEST_REMEMBERED:
-                return
-            try:
-                super().store_string(string)
-            except OSError as error:  # the message itself is not lost: only the arrow key will not bring it back
-                out.print(f"not kept in the history of this prompt: {error.strerror}", style="yellow")
+        screen = prompt_output(sys.stdout)
+        self._plain = plain
+        self._refused = ""
+        self._messages: PromptSession[str] = PromptSession(
+            history=open_history(out, place.home / "state" / "chat_history"),
+            output=screen,
+            key_bindings=self._keys(),
+            completer=completer,
+            complete_while_typing=False,
+            prompt_continuation="...  ",
+        )
+        self._answers: PromptSession[str] = PromptSession(output=screen, key_bindings=self._keys())
 
-    return ChatHistory(str(path))
+    async def line(self, prompt: str) -> str:
+        """Read a message."""
+        return self._checked(await self._messages.prompt_async(prompt))
+
+    async def answer(self, prompt: str) -> str:
+        """Read an answer."""
+        return self._checked(await self._answers.prompt_async(prompt))
+
+    async def edit(self, prompt: str, text: str) -> str:
+        """Let the person change a text; on a plain terminal they write it anew."""
+        return self._checked(await self._answers.prompt_async(prompt, default="" if self._plain else text))
+
+    def _checked(self, text: str) -> str:
+        refused, self._refused = self._refused, ""
+        if refused:
+            raise UsageError(refused, hint="put it into a file, and name the file in the message")
+        if len(text) > LARGEST_PASTE:
+            raise UsageError(_too_long(len(text)), hint="put it into a file, and name the file in the message")
+        refuse_nul(text, "the line")
+        return text
+
+    def _keys(self) -> KeyBindings:
+        from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+        from prompt_toolkit.keys import Keys
+
+        keys = KeyBindings()
+
+        @keys.add("escape", "enter")
+        def _(event: KeyPressEvent) -> None:
+            event.current_buffer.insert_text("\n")
+
+        @keys.add(Keys.BracketedPaste)
+        def _(event: KeyPressEvent) -> None:
+            pasted = event.data.replace("\r\n", "\n").replace("\r", "\n")
+            size = len(event.current_buffer.text) + len(pasted)
+            if size > LARGEST_PASTE:
+                self._refused = _too_long(size)
+                event.app.exit(result="")
+            else:
+                event.current_buffer.insert_text(pasted)
+
+        return keys
+
+
+def _too_long(size: int) -> str:
+    return f"this has {size:,} characters, and {LARGEST_PASTE:,} fit here: nothing was sent"
