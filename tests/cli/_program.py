@@ -145,6 +145,7 @@ async def on_terminal(
         cwd=place.folder,
         env={
             **variables,
+            "PROMPT_TOOLKIT_NO_CPR": "1",  # nobody here answers where the cursor is: each prompt would wait a second
             "PYTHONPATH": os.pathsep.join([str(ROOT), *variables.get("PYTHONPATH", "").split(os.pathsep)]),
         },
         stdin=theirs,

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 LARGEST_PASTE = 262_144
 """Characters that can be typed or pasted at once on a terminal; every key redraws them all."""
 
+END_MARK = 6
+"""Characters of the sequence that ends a paste; they may come in two pieces."""
+
 
 class Reader(Protocol):
     """Where a person's words come from. Each method raises EOFError at their end."""
@@ -89,6 +92,7 @@ class TerminalReader:
         screen = prompt_output(sys.stdout)
         self._plain = plain
         self._refused = ""
+        self._skipped = bound_pastes()
         self._messages: PromptSession[str] = PromptSession(
             history=open_history(out, place.home / "state" / "chat_history"),
             output=screen,
@@ -133,7 +137,7 @@ class TerminalReader:
         @keys.add(Keys.BracketedPaste)
         def _(event: KeyPressEvent) -> None:
             pasted = event.data.replace("\r\n", "\n").replace("\r", "\n")
-            size = len(event.current_buffer.text) + len(pasted)
+            size = len(event.current_buffer.text) + self._skipped() + len(pasted)
             if size > LARGEST_PASTE:
                 self._refused = _too_long(size)
                 event.app.exit(result="")
@@ -141,6 +145,37 @@ class TerminalReader:
                 event.current_buffer.insert_text(pasted)
 
         return keys
+
+
+def bound_pastes() -> Callable[[], int]:
+    """Let the terminal's input keep no more of a paste than fits; gathered whole, megabytes take half a minute.
+
+    Returns:
+        What tells, once for each paste, how many characters of it were not kept.
+    """
+    from prompt_toolkit.application import get_app_session
+    from prompt_toolkit.input.vt100 import Vt100Input
+    from prompt_toolkit.input.vt100_parser import Vt100Parser
+
+    class BoundedParser(Vt100Parser):
+        skipped = 0
+
+        def feed(self, data: str) -> None:
+            if self._in_bracketed_paste and len(self._paste_buffer) > LARGEST_PASTE:
+                self.skipped += len(self._paste_buffer) - END_MARK
+                self._paste_buffer = self._paste_buffer[-END_MARK:]
+            super().feed(data)
+
+    keys = get_app_session().input
+    if not isinstance(keys, Vt100Input):
+        return int
+    parser = keys.vt100_parser = BoundedParser(keys.vt100_parser.feed_key_callback)
+
+    def take() -> int:
+        skipped, parser.skipped = parser.skipped, 0
+        return skipped
+
+    return take
 
 
 def _too_long(size: int) -> str:
