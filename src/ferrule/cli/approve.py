@@ -56,6 +56,8 @@ class TerminalApprover:
     async def approve(self, request: ApprovalRequest) -> ApprovalAnswer:
         """Ask; the end of input counts as nobody being there."""
         async with self._turn:
+            for _ in range(2):  # whoever shows the events shows first what came before the question
+                await asyncio.sleep(0)
             self._show(request)
             forget_typed_ahead()
             return await self._answer(request)

@@ -99,6 +99,7 @@ class TerminalReader:
             key_bindings=self._keys(),
             completer=completer,
             complete_while_typing=False,
+            reserve_space_for_menu=0 if plain else 8,  # a plain terminal would show the room as empty lines
             prompt_continuation="...  ",
         )
         self._answers: PromptSession[str] = PromptSession(output=screen, key_bindings=self._keys())
