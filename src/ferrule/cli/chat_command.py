@@ -37,7 +37,7 @@ In the chat, /help lists what can be typed; Ctrl-C stops the answer, Ctrl-D ends
 )
 @click.option("--fork", is_flag=True, help="Go on in a copy of --session.")
 @click.option("--yes", is_flag=True, help="Use a key found in the environment without asking.")
-@click.option("--plain", is_flag=True, help="For screen readers: words instead of signs, and nothing is redrawn.")
+@click.option("--plain", is_flag=True, help="For screen readers: words instead of signs, and nothing is overwritten.")
 def chat(alias: str, session_id: str, fork: bool, yes: bool, plain: bool) -> int:
     """Talk with an agent: streamed answers, approvals, and commands that begin with a slash."""
     if fork and not session_id:

@@ -55,7 +55,7 @@ async def test_a_long_tool_shows_its_time_within_two_seconds_and_not_that_of_the
             await screen.until("shell runs, 1 s", "shell runs, 2 s", "✓", "rested", "you>")
 
 
-async def test_a_plain_chat_uses_words_and_redraws_nothing(tmp_path: Path) -> None:
+async def test_a_plain_chat_uses_words_and_overwrites_nothing(tmp_path: Path) -> None:
     async with MockLLM([call("file_write", {"path": "b.txt", "content": "x\n"}), say("# It is\n\ndone")]) as server:
         async with on_terminal(place_for(tmp_path, server), "chat", "--plain", columns=40) as screen:
             await screen.until("you>")
