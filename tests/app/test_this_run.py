@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
-from ferrule.app.this_run import ThisRun, existing_folder, moved, tightened
+from ferrule.app import discovery
+from ferrule.app.this_run import ThisRun, existing_folder, moved, tightened, with_model
 from ferrule.policy.agent_policy import Root, policy_of
 from ferrule.policy.paths import judge_path
 from ferrule.types.access import Allow
@@ -50,3 +53,18 @@ def test_a_folder_must_be_one(tmp_path: Path) -> None:
         existing_folder(str(tmp_path / "none"))
     with pytest.raises(UsageError, match="is no folder"):
         existing_folder(str(tmp_path / "file"))
+
+
+def test_a_model_replaces_that_of_the_settings_and_nothing_else() -> None:
+    server = discovery.find("providers", "openai")
+    assert with_model({"model": "m", "api_key": "k"}, server, ThisRun(model="big")) == {"model": "big", "api_key": "k"}
+    assert with_model({"model": "m"}, server, ThisRun()) == {"model": "m"}
+
+
+class Alone(BaseModel):
+    more: int = 7
+
+
+def test_a_provider_of_one_model_takes_no_other() -> None:
+    with pytest.raises(UsageError, match="no other model"):
+        with_model({}, SimpleNamespace(name="one", settings=Alone), ThisRun(model="big"))

@@ -110,10 +110,12 @@ class OnTerminal:
         """Wait for the end; returns the exit code."""
         return await asyncio.wait_for(self.process.wait(), HIGH_S)
 
-    def close(self) -> None:
-        """Hang up."""
-        asyncio.get_running_loop().remove_reader(self._ours)
-        os.close(self._ours)
+    def hang_up(self) -> None:
+        """The terminal goes away."""
+        if self._ours >= 0:
+            asyncio.get_running_loop().remove_reader(self._ours)
+            os.close(self._ours)
+            self._ours = -1
 
     def _write(self, data: bytes) -> None:
         view = memoryview(data)
@@ -143,6 +145,7 @@ async def on_terminal(
         cwd=place.folder,
         env={
             **variables,
+            "PROMPT_TOOLKIT_NO_CPR": "1",  # nobody here answers where the cursor is: each prompt would wait a second
             "PYTHONPATH": os.pathsep.join([str(ROOT), *variables.get("PYTHONPATH", "").split(os.pathsep)]),
         },
         stdin=theirs,
@@ -158,7 +161,7 @@ async def on_terminal(
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
-        screen.close()
+        screen.hang_up()
 
 
 async def asked(server: MockLLM, count: int) -> None:

@@ -133,6 +133,11 @@ class Gate:
         """The agent's handles, with the policy baked in."""
         return self._handles
 
+    @property
+    def remembered(self) -> tuple[str, ...]:
+        """The patterns that a person allowed for always and that hold now."""
+        return tuple(sorted(self._standing()))
+
     def decide(self, request: AccessRequest) -> Decision:
         """Judge one call; what a person allowed for always is not asked again, and never loosens a denial."""
         decision = decide(request, self._policy)

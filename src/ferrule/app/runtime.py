@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,20 +13,22 @@ from ..core.agent import Agent
 from ..core.guard import SecretGuard
 from ..core.options import AgentOptions
 from ..core.system_clock import RandomIds, SystemClock
+from ..core.toolset import Toolbox
 from ..policy.admission import refused_by_name
 from ..ports.adapter import Parts
 from ..ports.dialer import Dialer
 from ..ports.gate import Approver
 from ..ports.memory import MemoryStore
-from ..ports.provider import CompletionProvider, Provider
 from ..ports.session import Session, SessionKey
 from ..ports.tool import Tool
 from ..sandbox.dialer import HttpDialer
 from ..storage.sessions import SqliteSessions, open_sessions
 from ..telemetry.log import start_logging
-from ..types.errors import ConfigError, UsageError
+from ..types.errors import ConfigError
+from ..types.limits import Limits
 from . import discovery
 from .always import always_of
+from .desk import AnyProvider, Desk, key_of, refuse_another_agents
 from .first_provider import FirstProvider, first_model, first_provider
 from .gate import Gate
 from .home import Home
@@ -56,15 +58,34 @@ class Choices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAgent:
-    """An agent that is ready to talk."""
+    """An agent that is ready to talk; `desk` changes its session or its model."""
 
-    agent: Agent
+    desk: Desk
     alias: str
-    provider: str
-    model: str
-    note: str
     gate: Gate
+    limits: Limits
     tools: tuple[tuple[str, str], ...]
+    toolbox: Toolbox
+
+    @property
+    def agent(self) -> Agent:
+        """The agent in its present session, with its present model."""
+        return self.desk.agent
+
+    @property
+    def provider(self) -> str:
+        """Which provider answers."""
+        return self.desk.provider.name
+
+    @property
+    def model(self) -> str:
+        """Which of its models; "" when it names none."""
+        return _said(self.desk.provider, "model")
+
+    @property
+    def note(self) -> str:
+        """What else the provider says of itself."""
+        return _said(self.desk.provider, "label")
 
     @property
     def session_id(self) -> str:
@@ -78,6 +99,11 @@ class OpenAgent:
         if not names:
             return ""
         return f"interrupted earlier, outcome unknown, not run again: {', '.join(names)}"
+
+    def faults_of(self, tool: str, arguments: Mapping[str, object]) -> list[str]:
+        """Return what is wrong with arguments, by the tool's schema."""
+        bound = self.toolbox.current.tools.get(tool)
+        return [f"there is no tool {tool!r}"] if bound is None else bound.faults(arguments)
 
     def describe(self) -> str:
         """Return one line that says who answers, where it works, and behind which gate."""
@@ -112,7 +138,6 @@ async def open_agent(home: Home, choices: Choices, *, approver: Approver | None)
         tools = tools_of(home, alias)
         sessions = await stack.enter_async_context(open_sessions(home.layout.sessions, clock, ids))
         session = await _session(sessions, choices)
-        stack.push_async_callback(session.close)
         options = AgentOptions(
             name=alias,
             instructions=config.agent(alias).instructions,
@@ -123,16 +148,23 @@ async def open_agent(home: Home, choices: Choices, *, approver: Approver | None)
             clock=clock,
             ids=ids,
         )
-        agent = Agent(provider, gate=gate, tools=tools, approver=approver, session=session, options=options)
+
+        def build(provider: AnyProvider, session: Session) -> Agent:
+            return Agent(provider, gate=gate, tools=tools, approver=approver, session=session, options=options)
+
+        async def another(model: str) -> AnyProvider:
+            return await _open_provider(home, replace(choices, run=replace(choices.run, model=model)), parts, stack)
+
+        desk = Desk(sessions, session, provider, build=build, open_provider=another, alias=alias)
+        stack.push_async_callback(desk.close)
         log.info("opened %s: %s", alias, gate.label)
         yield OpenAgent(
-            agent=agent,
+            desk=desk,
             alias=alias,
-            provider=provider.name,
-            model=_said(provider, "model"),
-            note=_said(provider, "label"),
             gate=gate,
+            limits=options.limits,
             tools=summaries(tools),
+            toolbox=Toolbox(tools, options.schemas),
         )
 
 
@@ -169,9 +201,7 @@ def _started_in(choices: Choices) -> str:
     return os.path.realpath(choices.run.folder) if choices.run.folder else choices.folder
 
 
-async def _open_provider(
-    home: Home, choices: Choices, parts: Parts, stack: AsyncExitStack
-) -> Provider | CompletionProvider:
+async def _open_provider(home: Home, choices: Choices, parts: Parts, stack: AsyncExitStack) -> AnyProvider:
     """Open the agent's provider, or the one that the environment offers, or the demo model."""
     reference = home.provider_of(choices.alias)
     if reference is not None:
@@ -205,8 +235,8 @@ async def _completed(found: FirstProvider, dialer: Dialer) -> dict[str, object]:
     return table
 
 
-async def _enter(adapter: Any, settings: Any, parts: Parts, stack: AsyncExitStack) -> Provider | CompletionProvider:
-    opened: Provider | CompletionProvider = await stack.enter_async_context(adapter.open(settings, parts))
+async def _enter(adapter: Any, settings: Any, parts: Parts, stack: AsyncExitStack) -> AnyProvider:
+    opened: AnyProvider = await stack.enter_async_context(adapter.open(settings, parts))
     return opened
 
 
@@ -220,12 +250,8 @@ async def _session(sessions: SqliteSessions, choices: Choices) -> Session:
     found = await sessions.find(choices.session_id)
     if choices.fork:
         found = await sessions.branch(found.id, agent=choices.alias)
-    if found.agent != choices.alias:
-        raise UsageError(
-            f"session {found.id!r} belongs to the agent {found.agent!r}, not to {choices.alias!r}",
-            hint=f"add --agent {found.agent}, or continue in a copy with --fork",
-        )
-    return await sessions.open(SessionKey(agent=found.agent, person=found.person, audience=found.audience, id=found.id))
+    refuse_another_agents(found, choices.alias)
+    return await sessions.open(key_of(found))
 
 
 def _said(part: object, name: str) -> str:

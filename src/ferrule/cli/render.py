@@ -22,12 +22,21 @@ from .complaint import fix_of
 from .markdown_stream import MarkdownStream
 from .printable import one_line, printable
 
+SIGNS = {"allow": "●", "ask": "?", "deny": "✗"}
+WORDS = {"allow": "tool:", "ask": "tool, with a question:", "deny": "tool, denied:"}
+
 
 class ChatView:
-    """Renders one turn: streamed Markdown, a card for each tool call, notices and the outcome."""
+    """Renders one turn: streamed Markdown, a card for each tool call, notices and the outcome.
 
-    def __init__(self, console: Console) -> None:
+    Args:
+        console: Where.
+        plain: Words in the place of signs, for who hears the screen.
+    """
+
+    def __init__(self, console: Console, *, plain: bool = False) -> None:
         self._console = console
+        self._plain = plain
         self._answer = MarkdownStream(console)
         self._names: dict[str, str] = {}
 
@@ -62,16 +71,17 @@ class ChatView:
 
     def _started(self, event: ToolStarted) -> None:
         self._names[event.call_id] = event.name
-        sign = {"allow": "●", "ask": "?", "deny": "✗"}[event.decision]
+        sign = (WORDS if self._plain else SIGNS)[event.decision]
         shown = escape(describe_arguments(event.arguments, limit=max(20, self._console.width - 24)))
         self._line(f"[cyan]{sign} {escape(printable(event.name))}[/cyan] {shown}")
 
     def _finished(self, event: ToolFinished) -> None:
         cut = ", cut" if event.truncated else ""
+        failed, done = ("failed:", "done:") if self._plain else ("✗", "✓")
         if event.is_error:
-            self._line(f"  [red]✗ {escape(event.code)}[/red] [dim]{event.duration_ms} ms[/dim]")
+            self._line(f"  [red]{failed} {escape(event.code)}[/red] [dim]{event.duration_ms} ms[/dim]")
         else:
-            self._line(f"  [green]✓[/green] [dim]{event.duration_ms} ms, {event.bytes:,} bytes{cut}[/dim]")
+            self._line(f"  [green]{done}[/green] [dim]{event.duration_ms} ms, {event.bytes:,} bytes{cut}[/dim]")
 
     def _outcome(self, event: TurnFinished) -> None:
         if event.status == "completed":

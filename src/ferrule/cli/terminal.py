@@ -26,6 +26,16 @@ def console(*, stderr: bool = False) -> Console:
     return made if made.width >= NARROWEST else Console(stderr=stderr, width=NARROWEST)
 
 
+def make_plain() -> None:
+    """Take the terminal for a dumb one from now on: no colours, nothing is redrawn; what is started sees the same."""
+    os.environ["TERM"] = "dumb"
+
+
+def is_plain() -> bool:
+    """Tell whether nothing can be redrawn."""
+    return os.environ.get("TERM", "").lower() in ("dumb", "unknown")
+
+
 def prompt_output(stream: TextIO) -> Output:
     """Return where a prompt is drawn; a dumb terminal gets no control sequences, not even for its cursor."""
     from prompt_toolkit.output import create_output

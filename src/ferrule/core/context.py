@@ -19,14 +19,16 @@ class ToolCallContext:
             hook rewrites a call by changing them; that is recorded.
         state: Room for hooks to keep what they need until `tool_result`.
         is_shown: Whether people have been told of the call.
+        waited_s: Seconds that people took to answer questions about the call; no part of the tool's time.
     """
 
-    __slots__ = ("_handles", "_head", "_pump", "arguments", "call", "is_shown", "state")
+    __slots__ = ("_handles", "_head", "_pump", "arguments", "call", "is_shown", "state", "waited_s")
 
     def __init__(self, call: ToolCall, *, head: Head, handles: Handles, pump: Pump) -> None:
         self.call = call
         self.arguments: dict[str, object] = {key: copied(value) for key, value in call.arguments.items()}
         self.is_shown = False
+        self.waited_s = 0.0
         self.state: dict[str, object] = {}
         self._head = head
         self._handles = handles

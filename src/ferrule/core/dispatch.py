@@ -125,9 +125,9 @@ class Dispatcher:
         # A call that people were told of is also told to have ended; what stopped it goes on.
         except BaseException:
             if context.is_shown:
-                self._ended(turn, call.id, CANCELLED, began)
+                self._ended(turn, call.id, CANCELLED, began + context.waited_s)
             raise
-        self._ended(turn, call.id, result, began)
+        self._ended(turn, call.id, result, began + context.waited_s)
         return result
 
     def _ended(self, turn: Surroundings, call_id: str, result: ToolResult, began: float) -> None:
@@ -220,11 +220,12 @@ class Dispatcher:
             principals=request.principals,
             expires_ms=request.expires_ms,
         )
-        answer = NOBODY
+        answer, since = NOBODY, self._with.clock.monotonic()
         try:
             with turn.waiting():
                 answer = await self._with.asking.ask(request)
         finally:  # a question that is taken back because the turn is stopped was answered by nobody
+            context.waited_s += self._with.clock.monotonic() - since
             turn.emit(
                 ApprovalAnswered,
                 approval_id=request.id,
@@ -266,6 +267,7 @@ class Dispatcher:
             tool=context.name,
             arguments=guarded_value(services.guard, context.arguments),
             reason=services.guard.clean(decision.reason),
+            rule=decision.rule,
             digest=digest_of(context.name, context.arguments, self._gate.revision),
             preview=services.guard.clean(preview),
             pattern=pattern if services.guard.clean(pattern) == pattern else "",  # what is hidden cannot be agreed to

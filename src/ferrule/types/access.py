@@ -81,6 +81,7 @@ class ApprovalRequest:
         pattern: What "always" would bind to; "" when it is not offered.
         principals: Who may answer.
         expires_ms: When the question lapses, milliseconds since 1970.
+        rule: The rule that asks, by its name.
     """
 
     id: str
@@ -93,6 +94,7 @@ class ApprovalRequest:
     pattern: str = ""
     principals: tuple[str, ...] = ()
     expires_ms: int = 0
+    rule: str = ""
 
 
 AnswerWord = Literal["allow", "deny", "edit", "always"]

@@ -67,6 +67,7 @@ class OpenAIChat:
             ConfigError: the address is no http(s) URL, or the key cannot be sent in a header.
         """
         self.name = name
+        self.model = endpoint.model
         self._dialer = dialer
         self._clock = clock
         url = _completions_url(name, endpoint.base_url)

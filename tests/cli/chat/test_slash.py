@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule.cli.slash import HELP, HandCall, Word, parse_slash
+from ferrule.cli.chat.slash import HELP, HandCall, Word, parse_slash
 from ferrule.types.errors import UsageError
 
 
