@@ -20,10 +20,10 @@ async def test_the_model_is_asked_for_this_run_only(tmp_path: Path) -> None:
         assert [(r.json or {})["model"] for r in server.requests] == ["other", "m"]
 
 
-async def test_a_provider_with_one_model_says_so(tmp_path: Path) -> None:
+async def test_a_model_of_this_machine_is_a_file_that_exists(tmp_path: Path) -> None:
     place = place_for(tmp_path, None, "[providers.local.demo]")
     ran = await place.run("run", "hi", "--model", "other")
-    assert (ran.code, "has no other model" in ran.err, "leave out --model" in ran.err) == (2, True, True)
+    assert (ran.code, "model: there is no file" in ran.err, "other" in ran.err) == (2, True, True)
 
 
 async def test_the_folder_is_the_workspace_of_an_agent_that_names_none(tmp_path: Path) -> None:

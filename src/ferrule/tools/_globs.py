@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+_RANGE = re.compile(r"(.)(?:-(.))?", re.DOTALL)
 _PIECE = re.compile(r"\*+|\?|\[!?\]?[^\]]*\]|[^*?\[]+|\[")
 
 
@@ -34,11 +35,12 @@ def _translated(piece: str) -> str:
     if piece.startswith("[") and len(piece) > 2:
         inside = piece[1:-1]
         no = inside.startswith("!")
-        signs = re.sub(r"([\\\[\]^&~|])", r"\\\1", inside.removeprefix("!") if no else inside)
-        one = f"(?!/)[{'^' if no else ''}{signs}]"
+        signs = "".join(
+            f"{re.escape(low)}-{re.escape(high)}" if high else re.escape(low)
+            for low, high in _RANGE.findall(inside.removeprefix("!") if no else inside)
+        )
         try:
-            re.compile(one)
+            return re.compile(f"(?!/)[{'^' if no else ''}{signs}]").pattern
         except re.error:  # a range that runs backwards: then the signs stand for themselves
             return re.escape(piece)
-        return one
     return re.escape(piece)
