@@ -7,7 +7,7 @@ from ..ports.memory import MemoryStore
 from ..types.errors import PolicyDenied
 from ..types.events import Head
 from ..types.tools import ToolCall
-from .results import copied
+from .results import own_arguments
 
 
 class ToolCallContext:
@@ -26,7 +26,7 @@ class ToolCallContext:
 
     def __init__(self, call: ToolCall, *, head: Head, handles: Handles, pump: Pump) -> None:
         self.call = call
-        self.arguments: dict[str, object] = {key: copied(value) for key, value in call.arguments.items()}
+        self.arguments: dict[str, object] = own_arguments(call.arguments)
         self.is_shown = False
         self.waited_s = 0.0
         self.state: dict[str, object] = {}

@@ -30,7 +30,7 @@ from .context import ToolCallContext
 from .foreign import Broke, called, ran
 from .hooks import FinishedCall, HookSet, UnknownTool
 from .pump import GuardedPump
-from .results import CANCELLED, TOO_DEEP, bounded, copied, guarded_value, is_deep
+from .results import CANCELLED, TOO_DEEP, bounded, guarded_value, is_deep, own_arguments
 from .toolset import BoundTool, ToolSet
 
 log = logging.getLogger(__name__)
@@ -146,9 +146,10 @@ class Dispatcher:
         )
 
     async def _clear(self, context: ToolCallContext, turn: Surroundings) -> _Cleared | ToolResult:
-        denial = await self._asked_hooks(context, turn)
-        if denial is not None:
-            return self._refused(turn, context, "hook", denial)
+        if turn.hooks.looks_at("tool_call"):
+            denial = await self._asked_hooks(context, turn)
+            if denial is not None:
+                return self._refused(turn, context, "hook", denial)
         tool = turn.tools.tools.get(context.name)
         if tool is None:
             return self._refused(turn, context, "tool.unknown", await self._unknown(context, turn))
@@ -191,7 +192,7 @@ class Dispatcher:
         """Check the present arguments and have them judged."""
         if is_deep(context.arguments):
             return ToolResult.failed("tool.arguments", f"The arguments of {context.name} cannot be used: {TOO_DEEP}")
-        final = {key: copied(value) for key, value in context.arguments.items()}
+        final = own_arguments(context.arguments)
         try:
             faults = tool.faults(final)
         except UsageError as error:
@@ -243,7 +244,7 @@ class Dispatcher:
             turn.denied(f"approval.{answer.source}")
             return refusal(answer, decision.reason)
         if answer.answer == "edit":
-            context.arguments = {key: copied(value) for key, value in (answer.arguments or {}).items()}
+            context.arguments = own_arguments(answer.arguments or {})
             return None
         if digest_of(context.name, context.arguments, self._gate.revision) != request.digest:
             turn.denied("approval.stale")
@@ -314,6 +315,8 @@ class Dispatcher:
         shown = guard.clean(clean(result.content))
         if shown is not result.content:
             result = replace(result, content=shown)
+        if not turn.hooks.looks_at("tool_result"):
+            return bounded(result, self._with.result_chars)
         try:
             replaced = await turn.hooks.ask("tool_result", FinishedCall(context, result))
         except (HookTypeError, NestedSend):

@@ -11,6 +11,7 @@ import asyncio
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import CoroutineType
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ async def ran(work: Callable[..., object], *arguments: object) -> object:
     """Call and await foreign code; returns its value, or `Broke`."""
     try:
         outcome = work(*arguments)
-        return await outcome if inspect.isawaitable(outcome) else outcome
+        return await outcome if type(outcome) is CoroutineType or inspect.isawaitable(outcome) else outcome
     except asyncio.CancelledError as stop:
         task = asyncio.current_task()
         if task is not None and task.cancelling():

@@ -128,6 +128,10 @@ class HookSet:
         """Whether a hook runs when a turn ends."""
         return "inner_loops_end" in self.steps or "after_send" in self.steps
 
+    def looks_at(self, step: Step) -> bool:
+        """Whether anybody would notice that a step is asked or told."""
+        return step in self.steps or bool(self.observers)
+
     def event(self, event: AgentEvent) -> None:
         """Show an event to the observers; what they raise is logged, never passed on."""
         for observer in self.events:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
+from types import AsyncGeneratorType
 from typing import Any, Protocol
 
 from ..ports.guard import StreamGuard
@@ -160,7 +161,7 @@ async def _ask_once(turn: AskingTurn, request_id: str) -> Asked:
         return await _read(events, answer, turn)
     finally:
         # A generator that is only dropped is closed later, by a task of the event loop.
-        if isinstance(events, AsyncGenerator):
+        if type(events) is AsyncGeneratorType or isinstance(events, AsyncGenerator):
             await events.aclose()
 
 

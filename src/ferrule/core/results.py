@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..ports.guard import Guard
+from ..types.codec import is_flat
 from ..types.tools import ToolCall, ToolResult
 
 CANCELLED = ToolResult.failed("tool.cancelled", "Cancelled before it finished; its effects, if any, were not undone.")
@@ -32,8 +33,15 @@ def guarded_value(guard: Guard, arguments: Mapping[str, object]) -> dict[str, ob
     return {key: _guarded(guard, value) for key, value in arguments.items()}
 
 
+def own_arguments(arguments: Mapping[str, object]) -> dict[str, object]:
+    """Return arguments in containers of their own: who changes them changes nothing of anybody else's."""
+    if is_flat(arguments):
+        return dict(arguments)
+    return {key: copied(value) for key, value in arguments.items()}
+
+
 def copied(value: object) -> object:
-    """Return JSON-like arguments in containers of their own: who changes them changes nothing of anybody else's."""
+    """Return a JSON-like value in containers of its own."""
     if isinstance(value, dict):
         return {key: copied(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -43,6 +51,8 @@ def copied(value: object) -> object:
 
 def is_deep(arguments: Mapping[str, object]) -> bool:
     """Tell whether values are nested more deeply than can be copied, stored and sent on."""
+    if is_flat(arguments):
+        return False
     level: list[object] = [arguments]
     for _ in range(DEEPEST):
         values = (value.values() if isinstance(value, Mapping) else value for value in level)

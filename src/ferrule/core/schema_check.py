@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import jsonschema_rs
 import orjson
@@ -11,6 +12,7 @@ from ..ports.schema_check import SchemaCheck
 from ..types.errors import UsageError
 
 MOST_FAULTS = 8
+_HARMLESS = frozenset({str, bool, type(None)})
 
 
 class JsonSchemaCompiler:
@@ -59,10 +61,17 @@ def not_json(value: object, where: str = "arguments") -> str | None:
         return f"{where}: the number does not fit into 64 bits"
     if isinstance(value, float) and not math.isfinite(value):
         return f"{where}: {value} is not a JSON number"
+    items: Iterable[tuple[object, object]]
     if isinstance(value, dict):
-        inner = ((f"{where}.{key}", item) for key, item in value.items())
+        items = value.items()
     elif isinstance(value, list):
-        inner = ((f"{where}.{i}", item) for i, item in enumerate(value))
+        items = enumerate(value)
     else:
         return None
-    return next((fault for name, item in inner if (fault := not_json(item, name)) is not None), None)
+    for name, item in items:
+        if type(item) in _HARMLESS:
+            continue
+        fault = not_json(item, f"{where}.{name}")
+        if fault is not None:
+            return fault
+    return None

@@ -31,6 +31,8 @@ class FunctionTool:
     async def execute(self, arguments: Mapping[str, object], context: ToolContext) -> ToolResult:
         """Call the function with validated arguments; what is not text becomes JSON, None becomes nothing."""
         value = self._function(**arguments)
+        if type(value) is str:
+            return ToolResult.text(value)
         if inspect.isawaitable(value):
             value = await value
         if isinstance(value, ToolResult):

@@ -13,7 +13,7 @@ DEFAULT_NAMESPACE = "default"
 
 def refused_by_name(tool: str, policy: AgentPolicy) -> Deny | None:
     """Return why a tool is neither shown nor run; None when its name is no reason."""
-    if not all(shown.shows(tool) for shown in policy.show):
+    if policy.show and not all(shown.shows(tool) for shown in policy.show):
         return Deny(reason=f"{tool} is not among the tools this agent is shown", rule="show.tools")
     if (refused := refused_by_grants("tool", tool, f"the tool {tool}", policy)) is not None:
         return refused
@@ -30,6 +30,8 @@ def refused_by_grants(kind: CapabilityKind, target: str, told: str, policy: Agen
         target: What it must cover.
         told: How the denial calls it.
     """
+    if not policy.capabilities.layers:
+        return None
     ruling = policy.capabilities.ruling(kind, target)
     if ruling == "denied":
         return Deny(reason=f"{told}: a capability denies it", rule=f"grant.{kind}.denied")

@@ -23,6 +23,7 @@ T = TypeVar("T")
 VERSION = 1
 ROLES: frozenset[str] = frozenset(get_args(Role))
 STATUSES: frozenset[str] = frozenset(get_args(Status))
+SCALARS = frozenset({str, int, float, bool, type(None)})
 PART_KINDS = frozenset({"text", "image", "file"})
 
 
@@ -37,10 +38,17 @@ def clean(text: str) -> str:
     return text
 
 
+def is_flat(arguments: Mapping[str, object]) -> bool:
+    """Tell whether an object holds nothing but plain scalars, as most arguments of tools do."""
+    return SCALARS.issuperset(map(type, arguments.values()))
+
+
 def clean_value(value: object) -> object:
     """Return a JSON value with `clean` applied to every string in it, keys included."""
     if isinstance(value, str):
         return clean(value)
+    if type(value) in SCALARS:
+        return value
     if isinstance(value, Mapping):
         return {clean(str(k)): clean_value(v) for k, v in value.items()}
     if isinstance(value, list | tuple):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from typing import Literal
 
 LogKey = Literal["agent", "session", "turn", "tool", "request", "gate"]
@@ -25,11 +23,17 @@ def current() -> dict[str, str]:
     return {key: value for key, variable in CONTEXT.items() if (value := variable.get())}
 
 
-@contextmanager
-def bound(key: LogKey, value: str) -> Iterator[None]:
-    """Bind one id for the block, in this task and the ones it starts."""
-    token = CONTEXT[key].set(value)
-    try:
-        yield
-    finally:
-        CONTEXT[key].reset(token)
+class bound:
+    """Binds one id for a block, in this task and the ones it starts."""
+
+    __slots__ = ("_token", "_value", "_variable")
+
+    def __init__(self, key: LogKey, value: str) -> None:
+        self._variable = CONTEXT[key]
+        self._value = value
+
+    def __enter__(self) -> None:
+        self._token: Token[str] = self._variable.set(self._value)
+
+    def __exit__(self, *ended: object) -> None:
+        self._variable.reset(self._token)
