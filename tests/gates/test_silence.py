@@ -26,7 +26,7 @@ async def test_real_turns_are_heard_and_each_says_how_it_ended() -> None:
 
 def test_a_turn_that_never_ends_is_heard_once() -> None:
     ear = Ear()
-    with bound("turn", "trn_1"):
+    with bound({"turn": "trn_1"}):
         ear.emit(line(STARTED))
     assert ear.take() == ["turn trn_1 began and never ended"]
     assert ear.take() == []

@@ -119,7 +119,7 @@ async def append(session: Session, text: str) -> None:
 async def test_a_cancelled_append_that_then_fails_is_forgotten_like_any_other(tmp_path: Path) -> None:
     path = tmp_path / "s" / "sessions.db"
     async with open_sessions(path, SystemClock(), RandomIds()) as store:
-        session = await store.open(KEY)
+        session, other = await store.open(KEY), await store.open(KEY)  # a lone one waits for nobody
         blocker = refuse_messages(path)
         cancelled = asyncio.create_task(append(session, "lost"))
         await asyncio.sleep(0)
@@ -133,12 +133,13 @@ async def test_a_cancelled_append_that_then_fails_is_forgotten_like_any_other(tm
         assert [m.text for m in session.messages] == ["kept"]
         assert [m.text for m in await store.read(session.id)] == ["kept"]
         await session.close()
+        await other.close()
 
 
 async def test_appends_in_flight_fail_together_and_leave_no_gap(tmp_path: Path) -> None:
     path = tmp_path / "s" / "sessions.db"
     async with open_sessions(path, SystemClock(), RandomIds()) as store:
-        session = await store.open(KEY)
+        session, other = await store.open(KEY), await store.open(KEY)  # a lone one waits for nobody
         blocker = refuse_messages(path)
         three = [asyncio.create_task(append(session, str(i))) for i in range(3)]
         await asyncio.sleep(0)
@@ -152,6 +153,21 @@ async def test_appends_in_flight_fail_together_and_leave_no_gap(tmp_path: Path) 
         assert blocker.execute("select seq from messages order by seq").fetchall() == [(0,), (1,)]
         blocker.close()
         await session.close()
+        await other.close()
+
+
+async def test_a_lone_session_is_on_disk_at_once_and_two_share_a_commit(tmp_path: Path) -> None:
+    async with open_sessions(tmp_path / "s" / "sessions.db", SystemClock(), RandomIds()) as store:
+        lone = await store.open(KEY)
+        assert lone.append([said("one")]).done()
+        other = await store.open(KEY)
+        written = [lone.append([said("two")]), other.append([said("three")])]
+        assert [write.done() for write in written] == [False, False]
+        await asyncio.gather(*written)
+        await other.close()
+        assert lone.append([said("four")]).done()
+        assert [m.text for m in await store.read(lone.id)] == ["one", "two", "four"]
+        await lone.close()
 
 
 async def test_an_append_that_waits_when_the_store_closes_is_written(tmp_path: Path) -> None:

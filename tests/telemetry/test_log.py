@@ -83,7 +83,7 @@ async def test_ids_are_those_of_the_task_that_logged(path: Path, start: Start) -
     stop = start()
 
     async def turn(name: str) -> None:
-        with bound("turn", name), bound("agent", f"agent_{name}"):
+        with bound({"turn": name, "agent": f"agent_{name}"}):
             await asyncio.sleep(0)
             LOG.info(name)
 
@@ -96,7 +96,7 @@ async def test_ids_are_those_of_the_task_that_logged(path: Path, start: Start) -
 
 def test_ids_are_carried_into_threads(path: Path, start: Start) -> None:
     stop = start()
-    with bound("session", "ses_1"):
+    with bound({"session": "ses_1"}):
         thread = threading.Thread(target=copy_context().run, args=(LOG.info, "in a thread"))
         thread.start()
         thread.join()
@@ -108,7 +108,7 @@ def test_secrets_are_masked_in_messages_errors_ids_and_other_libraries_records(p
     secret = 'sk-"quoted"'
     stop = start(secret=secret)
     logging.getLogger("some.library").warning("sent %s", [secret])
-    with bound("request", secret):
+    with bound({"request": secret}):
         try:
             raise ValueError(f"refused {secret}")
         except ValueError:

@@ -96,6 +96,6 @@ def test_any_other_alias_is_refused(bad: str) -> None:
 
 
 def test_log_ids_are_bound_for_the_block_only() -> None:
-    with bound("agent", "a"), bound("turn", "t"):
+    with bound({"agent": "a", "turn": "t"}):
         assert current() == {"agent": "a", "turn": "t"}
     assert current() == {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from contextlib import ExitStack
 from contextvars import ContextVar
 from dataclasses import replace
 
@@ -15,7 +14,7 @@ from ..ports.session import Session
 from ..ports.tool import Tool, ToolSource
 from ..types.errors import FerruleError, NestedSend, StoreError
 from ..types.events import AgentEvent, ErrorInfo
-from ..types.log_context import bound
+from ..types.log_context import LogKey, bound
 from ..types.messages import Content, Message
 from ..types.tools import ToolCall, ToolResult
 from ..types.turn import TurnResult
@@ -173,8 +172,7 @@ class Agent:
     ) -> ToolResult:
         """Call a tool by hand, through the same hooks, gate and approval; not part of the conversation."""
         call = ToolCall(id=self._options.ids.new("call"), name=name, arguments=dict(arguments))
-        with ExitStack() as stack:
-            self._label(stack, "")
+        with self._labels(""):
             return await self._parts.dispatcher.dispatch(call, HandCall(self._parts, on_event))
 
     async def _take_turn(
@@ -190,8 +188,7 @@ class Agent:
                 turn = self._turn = Turn(self._parts, content, listener=listener, form=form)
                 token = _inside.set((*_inside.get(), turn))
                 try:
-                    with ExitStack() as stack:
-                        self._label(stack, turn.turn_id)
+                    with self._labels(turn.turn_id):
                         return await self._drive(turn)
                 finally:
                     self._turn = None
@@ -235,8 +232,7 @@ class Agent:
             message=f"{self._options.limits.queue} messages wait already",
             hint="wait for an answer before sending more",
         )
-        with ExitStack() as stack:
-            self._label(stack, turn.turn_id)
+        with self._labels(turn.turn_id):
             return await turn.settle(Ending("failed", busy))
 
     def _assemble(self, session: Session | None) -> AgentParts:
@@ -268,13 +264,12 @@ class Agent:
     def _form(self, output: Form | None) -> OutputForm | None:
         return None if output is None else OutputForm(output, self._options.schemas)
 
-    def _label(self, stack: ExitStack, turn_id: str) -> None:
+    def _labels(self, turn_id: str) -> bound:
         """Bind the ids that log lines carry; an agent without a gate says so in each."""
-        stack.enter_context(bound("agent", self._options.name))
-        stack.enter_context(bound("session", self.session.id))
-        stack.enter_context(bound("turn", turn_id))
+        ids: dict[LogKey, str] = {"agent": self._options.name, "session": self.session.id, "turn": turn_id}
         if self._gate.label == NO_GATE:
-            stack.enter_context(bound("gate", NO_GATE))
+            ids["gate"] = NO_GATE
+        return bound(ids)
 
 
 _DEFAULTS = AgentOptions()

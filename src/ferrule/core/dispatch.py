@@ -117,7 +117,7 @@ class Dispatcher:
         pump = GuardedPump(self._with.guard, turn.emit, call.id)
         context = ToolCallContext(call, head=turn.head, handles=self._gate.handles, pump=pump)
         try:
-            with bound("tool", call.id):
+            with bound({"tool": call.id}):
                 cleared = await self._clear(context, turn)
                 result = cleared if isinstance(cleared, ToolResult) else await self._execute(cleared, context, turn)
                 pump.flush()

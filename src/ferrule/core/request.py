@@ -101,7 +101,7 @@ async def ask_model(turn: AskingTurn) -> Asked:
         attempt += 1
         request_id = options.ids.new("req")
         try:
-            with bound("request", request_id):
+            with bound({"request": request_id}):
                 turn.asking(request_id, attempt)
                 return await _ask_once(turn, request_id)
         except ContextOverflow as error:

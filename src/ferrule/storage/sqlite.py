@@ -58,10 +58,13 @@ class Database:
             StoreError: it is readable by others, no database, damaged, of a newer version, or cannot be written.
         """
         self.path = path
+        self.holders = 0  # sessions that are held: one that is alone has nobody to share a commit with
         self._pending: list[Waiting] = []
         self._connection = self._guarded(lambda: _connect(path, migrations))
 
-    def write(self, statements: Sequence[Statement], undo: Callable[[], None]) -> Unstoppable[None]:
+    def write(
+        self, statements: Sequence[Statement], undo: Callable[[], None], *, at_once: bool = False
+    ) -> Unstoppable[None]:
         """Run statements in one transaction with everything else of this loop iteration.
 
         The future is done when the transaction is on disk. A caller that is
@@ -72,6 +75,7 @@ class Database:
             undo: Called when the transaction failed, whether or not somebody
                 still awaits it: the last write's first, before anything new
                 can be written.
+            at_once: Nothing more comes from its holder now; a lone holder's is on disk when this returns.
 
         Raises:
             StoreError: nothing of the transaction was written.
@@ -79,7 +83,9 @@ class Database:
         loop = asyncio.get_running_loop()
         done: Unstoppable[None] = Unstoppable(loop=loop)
         self._pending.append(Waiting(statements, undo, done))
-        if len(self._pending) == 1:
+        if at_once and self.holders == 1:
+            self._flush()
+        elif len(self._pending) == 1:
             loop.call_soon(self._flush)
         return done
 
@@ -103,7 +109,7 @@ class Database:
 
     def _flush(self) -> None:
         batch, self._pending = self._pending, []
-        if not batch:  # `close` was quicker
+        if not batch:  # `close`, or a lone holder, was quicker
             return
         failure = self._commit(batch)
         if failure is not None:

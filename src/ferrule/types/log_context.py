@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar, Token
+from collections.abc import Mapping
+from contextvars import ContextVar
 from typing import Literal
 
 LogKey = Literal["agent", "session", "turn", "tool", "request", "gate"]
@@ -24,16 +25,16 @@ def current() -> dict[str, str]:
 
 
 class bound:
-    """Binds one id for a block, in this task and the ones it starts."""
+    """Binds ids for a block, in this task and the ones it starts."""
 
-    __slots__ = ("_token", "_value", "_variable")
+    __slots__ = ("_ids", "_tokens")
 
-    def __init__(self, key: LogKey, value: str) -> None:
-        self._variable = CONTEXT[key]
-        self._value = value
+    def __init__(self, ids: Mapping[LogKey, str]) -> None:
+        self._ids = ids
 
     def __enter__(self) -> None:
-        self._token: Token[str] = self._variable.set(self._value)
+        self._tokens = [CONTEXT[key].set(value) for key, value in self._ids.items()]
 
     def __exit__(self, *ended: object) -> None:
-        self._variable.reset(self._token)
+        for token in self._tokens:
+            token.var.reset(token)

@@ -44,6 +44,7 @@ class SqliteSession:
         self._messages = [] if is_new else [message for _, message in numbered(database, facts.id)]
         self._next = 0 if is_new else _after(database, facts.id)
         self._in_doubt = () if is_new else _in_doubt(database, facts.id, self._messages)
+        database.holders += 1
 
     @property
     def messages(self) -> Sequence[Message]:
@@ -80,6 +81,7 @@ class SqliteSession:
         if self._lock is not None:
             self._lock.release()
             self._lock = None
+            self._database.holders -= 1
 
     def _write(self, messages: Sequence[Message], calls: Sequence[ToolCall]) -> Unstoppable[None]:
         if self._lock is None:
@@ -98,7 +100,7 @@ class SqliteSession:
 
         self._messages.extend(messages)  # a second append must find its place before this one is on disk
         self._is_new, self._next = False, number + len(messages)
-        self._last = self._database.write(statements, undo=forget)
+        self._last = self._database.write(statements, undo=forget, at_once=not calls)
         return self._last
 
 
