@@ -26,7 +26,7 @@ class ToolCallContext:
 
     def __init__(self, call: ToolCall, *, head: Head, handles: Handles, pump: Pump) -> None:
         self.call = call
-        self.arguments: dict[str, object] = own_arguments(call.arguments)
+        self.arguments: dict[str, object] = own_arguments(call.arguments) or dict(call.arguments)
         self.is_shown = False
         self.waited_s = 0.0
         self.state: dict[str, object] = {}

@@ -30,7 +30,7 @@ from .context import ToolCallContext
 from .foreign import Broke, called, ran
 from .hooks import FinishedCall, HookSet, UnknownTool
 from .pump import GuardedPump
-from .results import CANCELLED, TOO_DEEP, bounded, guarded_value, is_deep, own_arguments
+from .results import CANCELLED, TOO_DEEP, bounded, guarded_value, own_arguments
 from .toolset import BoundTool, ToolSet
 
 log = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ class Services:
     result_chars: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Cleared:
     """A call that may run, as it was judged; `call` has the final arguments, which nobody else holds."""
 
@@ -190,9 +190,9 @@ class Dispatcher:
 
     def _prepared(self, context: ToolCallContext, tool: BoundTool) -> tuple[_Cleared, Decision] | ToolResult:
         """Check the present arguments and have them judged."""
-        if is_deep(context.arguments):
-            return ToolResult.failed("tool.arguments", f"The arguments of {context.name} cannot be used: {TOO_DEEP}")
         final = own_arguments(context.arguments)
+        if final is None:
+            return ToolResult.failed("tool.arguments", f"The arguments of {context.name} cannot be used: {TOO_DEEP}")
         try:
             faults = tool.faults(final)
         except UsageError as error:
@@ -244,7 +244,8 @@ class Dispatcher:
             turn.denied(f"approval.{answer.source}")
             return refusal(answer, decision.reason)
         if answer.answer == "edit":
-            context.arguments = own_arguments(answer.arguments or {})
+            edited = answer.arguments or {}
+            context.arguments = own_arguments(edited) or dict(edited)  # what is too deep is refused when it is judged
             return None
         if digest_of(context.name, context.arguments, self._gate.revision) != request.digest:
             turn.denied("approval.stale")
@@ -279,7 +280,7 @@ class Dispatcher:
     async def _execute(self, cleared: _Cleared, context: ToolCallContext, turn: Surroundings) -> ToolResult:
         if (over := turn.reserve_call()) is not None:
             return over
-        if any(access.action != "files.read" for access in cleared.accesses):
+        if cleared.accesses and any(access.action != "files.read" for access in cleared.accesses):
             await turn.intend(cleared.call)
         result = await ran(cleared.tool.tool.execute, cleared.converted, context)
         if isinstance(result, ToolResult) and type(result.content) is str:

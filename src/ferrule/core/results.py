@@ -33,11 +33,14 @@ def guarded_value(guard: Guard, arguments: Mapping[str, object]) -> dict[str, ob
     return {key: _guarded(guard, value) for key, value in arguments.items()}
 
 
-def own_arguments(arguments: Mapping[str, object]) -> dict[str, object]:
-    """Return arguments in containers of their own: who changes them changes nothing of anybody else's."""
+def own_arguments(arguments: Mapping[str, object]) -> dict[str, object] | None:
+    """Return arguments in containers of their own: who changes them changes nothing of anybody else's.
+
+    None when they are nested more deeply than can be copied, stored and sent on.
+    """
     if is_flat(arguments):
         return dict(arguments)
-    return {key: copied(value) for key, value in arguments.items()}
+    return None if is_deep(arguments) else {key: copied(value) for key, value in arguments.items()}
 
 
 def copied(value: object) -> object:

@@ -42,6 +42,7 @@ class BoundTool:
         "_compiler",
         "_convert",
         "_declaring",
+        "_effects",
         "_raw",
         "_read",
         "needs",
@@ -59,6 +60,7 @@ class BoundTool:
         self.tool = tool
         self.spec = ToolSpec(name=name, description=_description(tool), schema=schema)
         self.needs = _needs(tool)
+        self._effects = _effects(name, self.needs)
         self._declaring = tool if isinstance(tool, Declaring) else None
         self.previewing = tool if isinstance(tool, Previewing) else None
         self._compiler = compiler
@@ -83,11 +85,9 @@ class BoundTool:
 
     def accesses(self, converted: Any) -> tuple[Access, ...]:
         """List the effects of a call; a tool that declares nothing about itself is one `custom` effect."""
-        if self.needs is None:
-            return (Access(action="custom", target=self.spec.name),)
-        if self._declaring is not None:
-            return tuple(self._declaring.accesses(converted))
-        return tuple(Access(action=need) for need in sorted(self.needs))
+        if self._declaring is None or self.needs is None:
+            return self._effects
+        return tuple(self._declaring.accesses(converted))
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -214,6 +214,12 @@ def _needs(tool: Tool) -> frozenset[Action] | None:
     if unknown := needs - _ACTIONS:
         raise UsageError(f"tool {tool.name!r} needs {sorted(unknown)}", hint=f"known: {', '.join(sorted(_ACTIONS))}")
     return needs
+
+
+def _effects(name: str, needs: frozenset[Action] | None) -> tuple[Access, ...]:
+    if needs is None:
+        return (Access(action="custom", target=name),)
+    return tuple(Access(action=need) for need in sorted(needs))
 
 
 def _optional(part: object, name: str) -> Any:

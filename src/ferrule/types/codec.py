@@ -24,6 +24,7 @@ VERSION = 1
 ROLES: frozenset[str] = frozenset(get_args(Role))
 STATUSES: frozenset[str] = frozenset(get_args(Status))
 SCALARS = frozenset({str, int, float, bool, type(None)})
+_PLAIN = frozenset({"v", "id", "role", "text", "origin", "at_ms"})
 PART_KINDS = frozenset({"text", "image", "file"})
 
 
@@ -69,7 +70,8 @@ def message_to_dict(message: Message) -> dict[str, object]:
         out["reasoning"] = clean(message.reasoning)
         out["reasoning_field"] = message.reasoning_field
     if message.role == "tool":
-        out.update(call_id=message.call_id, name=clean(message.name))
+        out["call_id"] = message.call_id
+        out["name"] = clean(message.name)
         if message.is_error:
             out.update(is_error=True, code=message.code)
     if message.status != "completed":
@@ -94,6 +96,8 @@ def message_from_dict(data: Mapping[str, object]) -> Message:
             f"a message of version {version!r} cannot be read",
             hint=f"this Ferrule reads version {VERSION}; use the one that wrote it",
         )
+    if data.keys() <= _PLAIN and (plain := _plain(data)) is not None:
+        return plain
     try:
         return Message(
             id=_text(data["id"]),
@@ -114,6 +118,17 @@ def message_from_dict(data: Mapping[str, object]) -> Message:
         )
     except (KeyError, TypeError, ValueError) as error:  # ValueError: no base64
         raise StoreError(f"a stored message is damaged: {type(error).__name__}: {error}") from error
+
+
+def _plain(data: Mapping[str, object]) -> Message | None:
+    """Make a message of text alone, as most of a long history are; None when a value is not as it should be."""
+    id_, role, text = data.get("id"), data.get("role"), data.get("text", "")
+    origin, at_ms = data.get("origin", "user"), data.get("at_ms", 0)
+    if not (type(id_) is type(role) is type(text) is type(origin) is str and type(at_ms) is int):
+        return None
+    if role not in ROLES or origin not in ORIGINS:
+        return None
+    return Message(id=id_, role=cast(Role, role), text=text, origin=cast(Origin, origin), at_ms=at_ms)
 
 
 def _call_to_dict(call: ToolCall) -> dict[str, object]:
