@@ -72,10 +72,20 @@ class Wire(asyncio.Transport):
 
 def asked() -> tuple[Connection, Wire]:
     """Make a connection that has sent a request."""
-    connection, wire = Connection(), Wire()
+    connection, wire = Connection(memoryview(bytearray(64 * 1024))), Wire()
     connection.connection_made(wire)
     connection.send(b"GET / HTTP/1.1\r\n\r\n", None, idle_s=60, total_s=None)
     return connection, wire
+
+
+def receive(connection: Connection, data: bytes) -> None:
+    """Give bytes as a transport does: as many at a time as fit."""
+    while data:
+        room = connection.get_buffer(-1)
+        size = min(len(room), len(data))
+        room[:size] = data[:size]
+        connection.buffer_updated(size)
+        data = data[size:]
 
 
 async def outcome(connection: Connection) -> Answer:
@@ -126,7 +136,7 @@ class TestFraming:
                 connection, wire = asked()
                 for piece in pieces:
                     if piece and not wire.is_gone:
-                        connection.data_received(piece)
+                        receive(connection, piece)
                 connection.connection_lost(None)
                 assert await outcome(connection) == expected, pieces
 
@@ -141,7 +151,7 @@ class TestFraming:
             connection, wire = asked()
             while data and not wire.is_gone:
                 size = chance.randrange(1, 40)
-                connection.data_received(bytes(data[:size]))
+                receive(connection, bytes(data[:size]))
                 del data[:size]
             connection.connection_lost(None)
             assert isinstance(await outcome(connection), tuple | str)
@@ -149,19 +159,19 @@ class TestFraming:
 
     async def test_a_head_without_end_is_given_up(self) -> None:
         connection, wire = asked()
-        connection.data_received(b"HTTP/1.1 200 OK\r\n")
+        receive(connection, b"HTTP/1.1 200 OK\r\n")
         for number in range(3_000):
             if not wire.is_gone:
-                connection.data_received(b"X-%d: %b\r\n" % (number, b"y" * 100))
+                receive(connection, b"X-%d: %b\r\n" % (number, b"y" * 100))
         assert wire.is_gone
         assert await outcome(connection) == "the answer is not valid HTTP"
 
     async def test_a_reader_that_is_slow_stops_the_socket_and_starts_it_again(self) -> None:
         connection, wire = asked()
-        connection.data_received(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+        receive(connection, b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
         fed = 0
         while not wire.pauses:
-            connection.data_received(b"x" * 10_000)
+            receive(connection, b"x" * 10_000)
             fed += 10_000
         assert fed <= MOST_BUFFERED + 10_000
         assert len(await connection.piece()) == fed
@@ -170,7 +180,7 @@ class TestFraming:
 
     async def test_a_lost_connection_is_no_end_of_a_body_that_runs_to_the_end(self) -> None:
         connection, _ = asked()
-        connection.data_received(b"HTTP/1.0 200 OK\r\n\r\nto the")
+        receive(connection, b"HTTP/1.0 200 OK\r\n\r\nto the")
         connection.connection_lost(ConnectionResetError())
         assert await outcome(connection) == "the body ended before it was complete"
 

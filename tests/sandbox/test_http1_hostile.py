@@ -15,7 +15,7 @@ from ferrule.sandbox._http1 import Broken, Target
 from ferrule.sandbox.dialer import HttpDialer
 from ferrule.types.errors import ConnectionFailed
 from tests.providers._vendor import vendor, whole
-from tests.sandbox.test_http1 import CHUNKED, NO_HTTP, asked, fetch, outcome
+from tests.sandbox.test_http1 import CHUNKED, NO_HTTP, asked, fetch, outcome, receive
 
 SECRET = "sk-very-secret"
 
@@ -52,18 +52,18 @@ class TestAnswers:
     )
     async def test_what_is_no_body_and_never_ends_is_given_up(self, start: bytes, more: bytes) -> None:
         connection, wire = asked()
-        connection.data_received(start)
+        receive(connection, start)
         for _ in range(3):
             if not wire.is_gone:
-                connection.data_received(more)
+                receive(connection, more)
         assert wire.is_gone
         assert await outcome(connection) == NO_HTTP
 
     async def test_a_long_body_in_the_smallest_chunks_is_no_such_thing(self) -> None:
         connection, wire = asked()
-        connection.data_received(CHUNKED)
+        receive(connection, CHUNKED)
         for _ in range(10):
-            connection.data_received(b"1\r\nx\r\n" * 5_000)
+            receive(connection, b"1\r\nx\r\n" * 5_000)
             assert await connection.piece() == b"x" * 5_000
         assert not wire.is_gone
         connection.finish()
@@ -89,7 +89,7 @@ class TestAnswers:
 
     async def test_a_status_that_does_not_exist_is_no_answer(self) -> None:
         connection, wire = asked()
-        connection.data_received(b"HTTP/1.1 000 Zero\r\nContent-Length: 1\r\n\r\nx")
+        receive(connection, b"HTTP/1.1 000 Zero\r\nContent-Length: 1\r\n\r\nx")
         assert wire.is_gone
         assert await outcome(connection) == NO_HTTP
 

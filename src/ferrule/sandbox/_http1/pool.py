@@ -12,6 +12,8 @@ import aiohappyeyeballs
 from .connection import Broken, Connection
 
 NO_CONNECTION = "no connection within the time limit"
+RECEIVED_BYTES = 128 * 1024
+"""The most that is taken from a socket at once."""
 ADDRESS_DELAY_S = 0.25
 """When the next address of a host is tried beside the first (RFC 8305)."""
 
@@ -38,6 +40,7 @@ class Pool:
         self._idle: dict[Server, list[Connection]] = {}
         self._sweeper: asyncio.TimerHandle | None = None
         self._tls: ssl.SSLContext | None = None
+        self._buffer = memoryview(bytearray(RECEIVED_BYTES))
         self._is_closed = False
 
     async def connection(self, server: Server, connect_s: float) -> Connection:
@@ -86,7 +89,7 @@ class Pool:
         connected = await aiohappyeyeballs.start_connection(
             found, happy_eyeballs_delay=ADDRESS_DELAY_S, interleave=1, loop=self._loop
         )
-        connection = Connection()
+        connection = Connection(self._buffer)
         try:
             await self._loop.create_connection(
                 lambda: connection,
