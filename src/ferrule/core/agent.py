@@ -100,7 +100,8 @@ class Agent:
         """Return an agent of the same parts and hooks in another session (a new one in memory when None)."""
         twin = object.__new__(Agent)
         twin.__dict__.update(self.__dict__)
-        twin._parts = twin._assemble(session)
+        held = session if session is not None else MemorySession(self._options.ids.new("ses"))
+        twin._parts = self._parts.around(Conversation(held, self._parts.conversation.system))
         twin._busy, twin._waiting, twin._turn = asyncio.Lock(), 0, None
         return twin
 

@@ -25,3 +25,16 @@ class AgentParts:
     conversation: Conversation
     options: AgentOptions
     model_options: ModelOptions
+
+    def around(self, conversation: Conversation) -> AgentParts:
+        """Return the same parts with another conversation."""
+        return AgentParts(
+            provider=self.provider,
+            model=self.model,
+            toolbox=self.toolbox,
+            dispatcher=self.dispatcher,
+            hooks=self.hooks,
+            conversation=conversation,
+            options=self.options,
+            model_options=self.model_options,
+        )
