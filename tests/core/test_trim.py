@@ -12,7 +12,7 @@ from ferrule.core.agent import Agent
 from ferrule.core.conversation import Conversation
 from ferrule.core.history import OutgoingHistory, valid_history
 from ferrule.core.memory_session import MemorySession
-from ferrule.core.trim import first_kept, share_of, size_of, size_of_tools, too_long
+from ferrule.core.trim import first_kept, present_turn, share_of, size_of, size_of_tools, too_long
 from ferrule.testing.gates import allow_all
 from ferrule.testing.scripted import ScriptedProvider, ask, call, say
 from ferrule.types.errors import ContextOverflow, Overloaded
@@ -47,6 +47,17 @@ def resumed(turns: int, *answers: object, **changes: object) -> Agent:
 
 def questions(messages: Sequence[Message]) -> list[str]:
     return [m.text.rstrip("? ") for m in messages if m.role == "user"]
+
+
+async def test_an_answer_that_is_asked_for_once_more_is_not_torn_from_its_question() -> None:
+    schema = {"type": "object", "required": ["n"]}
+    one = resumed(10, say("no JSON"), TOO_LONG, say('{"n": 1}'))
+    result = await one.send("and now?", output=schema)
+    assert (result.status, result.output) == ("completed", {"n": 1})
+    refused, trimmed = asked(one)[1:]
+    assert len(trimmed.messages) < len(refused.messages)
+    assert [m.role for m in trimmed.messages[-3:]] == ["user", "assistant", "user"]
+    assert [m.text for m in trimmed.messages[-3:-1]] == ["and now?", "no JSON"]
 
 
 async def test_a_refused_request_is_made_once_more_without_the_oldest_turns() -> None:
@@ -171,9 +182,9 @@ def test_sizes_count_what_is_sent() -> None:
     said = Message(id="m", role="assistant", text="abc", reasoning="de", calls=(call_,))
     assert size_of([said]) == 3 + 2 + 2 + len(str({"n": 1}))
     assert size_of_tools([ToolSpec(name="n", description="de", schema=b"{}")]) == 5
-    assert "1 tools" in too_long(0, [ToolSpec(name="n", description="de", schema=b"{}")], [])[0]
+    assert "1 tools" in too_long(0, [ToolSpec(name="n", description="de", schema=b"{}")], [], present=0)[0]
     long = [*turn(1, chars=4000), *turn(2)]
-    text, fix = too_long(0, [], long)
+    text, fix = too_long(0, [], long, present=2)
     assert "2,0" in text
     assert fix.startswith("send the message again")
 
@@ -214,7 +225,7 @@ def test_each_trim_leaves_out_at_least_one_turn_until_only_the_present_one_is_le
 ) -> None:
     messages = [*history, Message(id="now", role="user", text="now")]
     count = sum(m.role == "user" for m in messages)
-    while (kept := first_kept(messages, fixed=fixed, share=share)) != 0:
+    while (kept := first_kept(messages, fixed=fixed, share=share, present=present_turn(messages, ""))) != 0:
         messages, count = messages[kept:], count - 1
         assert messages[0].role == "user"
     assert count >= 1
@@ -223,9 +234,9 @@ def test_each_trim_leaves_out_at_least_one_turn_until_only_the_present_one_is_le
 
 def test_one_turn_at_least_is_left_out_also_when_all_would_fit() -> None:
     messages = [*turn(1), *turn(2), *turn(3)]
-    assert first_kept(messages, fixed=0, share=1) == 2
-    assert first_kept(messages[2:], fixed=0, share=1) == 2
-    assert first_kept(messages[4:], fixed=0, share=1) == 0
+    assert first_kept(messages, fixed=0, share=1, present=present_turn(messages, "")) == 2
+    assert first_kept(messages[2:], fixed=0, share=1, present=present_turn(messages[2:], "")) == 2
+    assert first_kept(messages[4:], fixed=0, share=1, present=present_turn(messages[4:], "")) == 0
 
 
 async def test_what_was_left_out_stays_left_out_when_the_session_is_read_anew() -> None:

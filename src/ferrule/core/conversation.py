@@ -15,7 +15,7 @@ from ..types.messages import Message, tool_message
 from ..types.tools import ToolCall, ToolResult
 from ..types.unstoppable import Unstoppable
 from .history import NO_RESULT, OutgoingHistory
-from .trim import first_kept
+from .trim import first_kept, present_turn
 
 T = TypeVar("T")
 
@@ -33,6 +33,7 @@ class Conversation:
         self._timer: asyncio.TimerHandle | None = None
         self._early: asyncio.Future[None] | None = None
         self._early_batch: list[Message] = []
+        self._turn_began = ""  # with this message
         self._first_sent = ""  # what goes to the model begins with this message; see `trim`
         self._load()
 
@@ -58,6 +59,16 @@ class Conversation:
     def system(self) -> Message | None:
         """The instructions; None when there are none."""
         return self._system
+
+    def begin_turn(self, message: Message) -> None:
+        """Add the message that a turn begins with."""
+        self._turn_began = message.id
+        self.add(message)
+
+    @property
+    def turn_began(self) -> str:
+        """The id of the message that the present turn began with; "" before the first."""
+        return self._turn_began
 
     def add(self, message: Message) -> None:
         """Add a message; it is on disk after the next `commit`."""
@@ -86,7 +97,7 @@ class Conversation:
             How many messages were and are sent; None when only the present turn is left.
         """
         sent = self._history.messages()
-        kept = first_kept(sent, fixed=fixed, share=share)
+        kept = first_kept(sent, fixed=fixed, share=share, present=present_turn(sent, self._turn_began))
         if kept == 0:
             return None
         self._first_sent = sent[kept].id

@@ -28,7 +28,7 @@ from ..types.usage import Usage
 from .guard import NoSecrets
 from .parts import AgentParts
 from .toolset import ToolSet
-from .trim import share_of, size_of, size_of_tools, too_long
+from .trim import present_turn, share_of, size_of, size_of_tools, too_long
 
 log = logging.getLogger(__name__)
 
@@ -131,7 +131,8 @@ def _trim(turn: AskingTurn, error: ContextOverflow, *, is_trimmed: bool) -> None
         trimmed = conversation.trim(instructions + size_of_tools(specs), share_of(str(error)))
     if trimmed is None:
         history = [message for message in conversation.outgoing() if message.role != "system"]
-        text, hint = too_long(instructions, specs, history)
+        present = present_turn(history, conversation.turn_began)
+        text, hint = too_long(instructions, specs, history, present=present)
         raise ContextOverflow(f"{text}. The vendor says: {error}", hint=hint) from error
     before, after = trimmed
     log.warning("the request was too long, %d of %d messages are left out: %s", before - after, before, error)

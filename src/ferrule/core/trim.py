@@ -55,20 +55,35 @@ def share_of(words: str) -> float:
     return max(0.05, round(MARGIN * min(numbers) / max(numbers), 3))
 
 
-def first_kept(messages: Sequence[Message], *, fixed: int, share: float) -> int:
+def present_turn(messages: Sequence[Message], began_with: str) -> int:
+    """Return the index of the message that the present turn began with.
+
+    The last message of a person is not always that one: an answer in another
+    form than wanted is asked for once more by a message inside the turn.
+
+    Args:
+        messages: The history as it is sent.
+        began_with: The id of the message; "" before the first turn.
+    """
+    last = max((i for i, message in enumerate(messages) if message.role == "user"), default=0)
+    return next((i for i, message in enumerate(messages) if message.id == began_with), last)
+
+
+def first_kept(messages: Sequence[Message], *, fixed: int, share: float, present: int) -> int:
     """Return the index of the first message to send.
 
     Args:
         messages: The history as it is sent now, the present turn last.
         fixed: Characters sent beside the history: instructions and tools.
         share: How much of the present request may remain.
+        present: The index of the message that the present turn began with.
 
     Returns:
         The index of a person's message: of the oldest but the first with which
         the request is short enough, else the present one. 0 when there is
         nothing older than the present turn.
     """
-    turns = [i for i, message in enumerate(messages) if message.role == "user"]
+    turns = [i for i, message in enumerate(messages) if message.role == "user" and i <= present]
     if len(turns) < 2:
         return 0
     room = share * (fixed + size_of(messages)) - fixed
@@ -81,18 +96,20 @@ def first_kept(messages: Sequence[Message], *, fixed: int, share: float) -> int:
     return turns[kept]
 
 
-def too_long(instructions: int, tools: Sequence[ToolSpec], history: Sequence[Message]) -> tuple[str, str]:
+def too_long(
+    instructions: int, tools: Sequence[ToolSpec], history: Sequence[Message], *, present: int
+) -> tuple[str, str]:
     """Say which part of a request is how long, and what to do about the longest.
 
     Args:
         instructions: Characters of the system message.
         tools: The tools that are shown.
         history: The messages that are sent, the present turn last.
+        present: The index of the message that the present turn began with.
 
     Returns:
         A sentence with tokens as estimates, and the fix.
     """
-    present = max((i for i, message in enumerate(history) if message.role == "user"), default=0)
     parts = {
         "instructions": instructions,
         f"{len(tools)} tools": size_of_tools(tools),

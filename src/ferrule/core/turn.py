@@ -98,7 +98,7 @@ class Turn:
             text = f"{lost} tool call(s) were interrupted earlier; whether they took effect is unknown"
             self.emit(Notice, code="tool.unknown_outcome", text=text)
         message_id = options.ids.new("msg")
-        parts.conversation.add(user_message(self.content, id=message_id, at_ms=now, origin=options.origin))
+        parts.conversation.begin_turn(user_message(self.content, id=message_id, at_ms=now, origin=options.origin))
         parts.conversation.write_soon()
         self._interrupt(await self.hooks.ask("inner_loops_start", self))
 
