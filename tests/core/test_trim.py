@@ -51,7 +51,8 @@ def questions(messages: Sequence[Message]) -> list[str]:
 
 async def test_an_answer_that_is_asked_for_once_more_is_not_torn_from_its_question() -> None:
     schema = {"type": "object", "required": ["n"]}
-    one = resumed(10, say("no JSON"), TOO_LONG, say('{"n": 1}'))
+    narrow = ContextOverflow("maximum context length is 1000 tokens, however you sent 90000")
+    one = resumed(10, say("no JSON"), narrow, say('{"n": 1}'))
     result = await one.send("and now?", output=schema)
     assert (result.status, result.output) == ("completed", {"n": 1})
     refused, trimmed = asked(one)[1:]

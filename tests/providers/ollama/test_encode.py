@@ -6,6 +6,7 @@ import base64
 
 import pytest
 
+from ferrule.providers._attachments import MOST_BYTES
 from ferrule.types.errors import BadRequest
 from ferrule.types.messages import Message, tool_message, user_message
 from ferrule.types.parts import FilePart, ImagePart, Part, TextPart
@@ -77,6 +78,9 @@ async def test_a_server_that_does_not_say_gets_the_image(says: list[Step]) -> No
 UNREADABLE: dict[str, tuple[list[list[Step]], Part, str]] = {
     "blind": ([BLIND], IMAGE, "an image, which this model cannot see"),
     "address": ([SEES], ImagePart(media_type="image/png", url="http://x.test/a.png"), "the address of an image"),
+    "no image": ([SEES], ImagePart(media_type="image/png", data=b"<svg/>"), "an image, which is no PNG"),
+    "empty": ([SEES], ImagePart(media_type="image/png"), "an image, which is empty"),
+    "huge": ([SEES], ImagePart(media_type="image/png", data=b"\x89PNG" + bytes(MOST_BYTES)), "an image, which has 20"),
     "pdf": (
         [HELLO],
         FilePart(name="a.pdf", media_type="application/pdf", data=b"%PDF"),

@@ -8,6 +8,7 @@ from functools import partial
 
 from ...types.messages import Message
 from ...types.parts import FilePart, ImagePart, Part, TextPart
+from .._attachments import fault_of
 from .._chat.encode import NO_OUTPUT, parts_title
 from .._chat.history import encode_history
 
@@ -37,7 +38,10 @@ def unreadable(part: Part, *, sees: bool) -> str | None:
         case ImagePart():
             if not sees:
                 return "an image, which this model cannot see"
-            return None if part.data else "the address of an image, which the server does not fetch"
+            if part.url and not part.data:
+                return "the address of an image, which the server does not fetch"
+            fault = fault_of(ImagePart(media_type=part.media_type, data=part.data))
+            return None if fault is None else f"an image, which {fault}"
         case FilePart():
             return (
                 None if _text_of(part) is not None else f"the file {part.name} ({part.media_type}), which is not text"
