@@ -25,6 +25,8 @@ from ferrule.types.errors import (
     UsageError,
 )
 from ferrule.types.events import RequestStarted, TurnFinished
+from ferrule.types.messages import Content
+from ferrule.types.parts import TextPart
 from ferrule.types.tools import ToolCall
 from ferrule.types.usage import Usage
 from tests.core._agents import agent, asked, double, events_of, fails, options
@@ -58,6 +60,16 @@ async def test_results_follow_in_call_order_whatever_ends_first() -> None:
     answers = [m for m in one.session.messages if m.role == "tool"]
     assert [m.text.partition(":")[0] for m in answers] == ["slow", "fails failed", "quick"]
     assert [m.is_error for m in answers] == [False, True, False]
+
+
+@pytest.mark.parametrize("content", ["", " \n\t", (), (TextPart(text=""), TextPart(text="  "))])
+async def test_a_message_of_nothing_is_refused_and_leaves_nothing_behind(content: Content) -> None:
+    one = agent(say("hello"))
+    with pytest.raises(UsageError, match="no message"):
+        await one.send(content)
+    with pytest.raises(UsageError, match="no message"):
+        await events_of(one.stream(content))
+    assert (list(one.session.messages), asked(one)) == ([], [])
 
 
 async def test_instructions_are_the_first_message_and_not_part_of_the_session() -> None:

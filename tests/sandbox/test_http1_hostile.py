@@ -158,3 +158,24 @@ class TestCallers:
     async def test_a_host_that_cannot_be_one_is_no_address(self, dialer: HttpDialer, address: str) -> None:
         with pytest.raises(ConnectionFailed, match="not a valid http or https URL"):
             await fetch(dialer, address)
+
+
+class Nameless(asyncio.SelectorEventLoop):
+    """A loop whose resolver knows every host and no address."""
+
+    async def getaddrinfo(self, *args: object, **named: object) -> list[object]:  # type: ignore[override]
+        return []
+
+
+def test_a_host_without_any_address_is_named_as_that() -> None:
+    async def go() -> None:
+        dialer = HttpDialer({})
+        try:
+            with pytest.raises(ConnectionFailed, match=r"^model\.test: the host name has no address$"):
+                async with dialer.open(HttpRequest(method="GET", url="http://model.test/v1")):
+                    pass
+        finally:
+            await dialer.close()
+
+    with asyncio.Runner(loop_factory=Nameless) as runner:
+        runner.run(go())

@@ -12,10 +12,10 @@ from ..ports.gate import Approver, GateKeeper
 from ..ports.provider import CompletionProvider, Provider
 from ..ports.session import Session
 from ..ports.tool import Tool, ToolSource
-from ..types.errors import FerruleError, NestedSend, StoreError
+from ..types.errors import FerruleError, NestedSend, StoreError, UsageError
 from ..types.events import AgentEvent, ErrorInfo
 from ..types.log_context import LogKey, bound
-from ..types.messages import Content, Message
+from ..types.messages import Content, Message, is_blank
 from ..types.tools import ToolCall, ToolResult
 from ..types.turn import TurnResult
 from .approval import Asking
@@ -128,7 +128,8 @@ class Agent:
                 second one ends the turn as failed, with ``output.invalid``.
 
         Raises:
-            UsageError: `output` is neither a dataclass nor a valid schema, or has no form in JSON.
+            UsageError: the message is blank; or `output` is neither a dataclass nor a valid schema, or has no form in
+                JSON.
             NestedSend: called from inside this agent's own turn.
             HookTypeError: a hook returned neither None nor a string.
             FerruleError: only with `raise_on_error`; its code is that of the result's error.
@@ -179,6 +180,10 @@ class Agent:
     async def _take_turn(
         self, content: Content, listener: Callable[[AgentEvent], None] | None, form: OutputForm | None = None
     ) -> TurnResult:
+        if is_blank(content):
+            raise UsageError(
+                "there is no message: it holds no word, image or file", hint="send what the model is to do"
+            )
         if any(turn is self._turn for turn in _inside.get()):
             raise NestedSend("this agent is inside a turn of its own", hint="send to another agent, or after the turn")
         if self._waiting > self._options.limits.queue:

@@ -87,6 +87,17 @@ Content = str | tuple[Part, ...]
 """What a person sends: text, or parts in order."""
 
 
+def is_blank(content: Content) -> bool:
+    """Tell whether nothing is said: no words, no image, no file.
+
+    >>> is_blank(" \\n"), is_blank(()), is_blank("hi")
+    (True, True, False)
+    """
+    if isinstance(content, str):
+        return not content.strip()
+    return all(isinstance(part, TextPart) and not part.text.strip() for part in content)
+
+
 def user_message(content: Content, *, id: str, at_ms: int = 0, origin: Origin = "user") -> Message:
     """Make the message of a person from text or parts."""
     if isinstance(content, str):

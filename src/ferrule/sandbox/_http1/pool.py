@@ -11,6 +11,7 @@ import aiohappyeyeballs
 
 from .connection import Broken, Connection
 
+NO_ADDRESS = "the host name has no address"
 NO_CONNECTION = "no connection within the time limit"
 RECEIVED_BYTES = 128 * 1024
 """The most that is taken from a socket at once."""
@@ -86,6 +87,8 @@ class Pool:
 
     async def _connect(self, server: Server, tls: ssl.SSLContext | None) -> Connection:
         found = await self._loop.getaddrinfo(server.host, server.port, type=socket.SOCK_STREAM)
+        if not found:
+            raise Broken(NO_ADDRESS)
         connected = await aiohappyeyeballs.start_connection(
             found, happy_eyeballs_delay=ADDRESS_DELAY_S, interleave=1, loop=self._loop
         )
