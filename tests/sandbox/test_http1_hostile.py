@@ -160,6 +160,19 @@ class TestCallers:
             await fetch(dialer, address)
 
 
+@pytest.mark.parametrize(
+    "codings",
+    ["gzip", "xchunked", "identity", "gzip, chunked", "chunked, gzip", "chunked\r\nTransfer-Encoding: chunked"],
+)
+async def test_a_body_coded_for_its_transfer_otherwise_than_in_chunks_is_refused(
+    dialer: HttpDialer, codings: str
+) -> None:
+    head = f"HTTP/1.1 200 OK\r\nTransfer-Encoding: {codings}\r\n\r\n".encode()
+    async with vendor([head + b"3\r\nabc\r\n0\r\n\r\n"]) as server:
+        with pytest.raises(ConnectionFailed, match="transfer coding that was not asked for"):
+            await fetch(dialer, server.url)
+
+
 class Nameless(asyncio.SelectorEventLoop):
     """A loop whose resolver knows every host and no address."""
 

@@ -21,6 +21,7 @@ _FRAMING = frozenset({"content-length", "transfer-encoding"})
 BAD_HEADER = "a header holds characters that HTTP forbids"
 OWN_LENGTH = "a header says how long the request is, which is not its caller's to say"
 STRANGE_CODING = "the body is compressed in a way that was not asked for"
+STRANGE_TRANSFER = "the body has a transfer coding that was not asked for"
 BAD_CODING = "the compressed body is damaged"
 
 
@@ -110,6 +111,7 @@ class Exchange:
         self._server = server
         self._connection = connection
         self.status = connection.status
+        _refuse_transfer_codings(connection)
         self._unpack = _unpacker(connection)
         self._is_packed = False  # something packed has come
 
@@ -171,6 +173,17 @@ class Exchange:
         """End the exchange."""
         if self._connection.finish():
             self._pool.put(self._connection, self._server)
+
+
+def _refuse_transfer_codings(connection: Connection) -> None:
+    """Refuse a body that is coded for its transfer otherwise than in chunks: nobody asked for that (RFC 9112, 7).
+
+    Raises:
+        Broken: it is.
+    """
+    codings = [value.strip().lower() for name, value in connection.headers if name == b"transfer-encoding"]
+    if codings not in ([], [b"chunked"]):
+        raise Broken(STRANGE_TRANSFER)
 
 
 def _unpacker(connection: Connection) -> zlib._Decompress | None:
