@@ -176,7 +176,7 @@ async def test_a_body_coded_for_its_transfer_otherwise_than_in_chunks_is_refused
 class Nameless(asyncio.SelectorEventLoop):
     """A loop whose resolver knows every host and no address."""
 
-    async def getaddrinfo(self, *args: object, **named: object) -> list[object]:  # type: ignore[override]
+    async def getaddrinfo(self, *args: object, **named: object) -> list[object]:  # type: ignore[override]  # it answers nothing
         return []
 
 
