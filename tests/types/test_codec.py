@@ -81,6 +81,7 @@ def test_half_an_emoji_in_a_result_does_not_poison_the_session() -> None:
     assert clean("\udc00x") == "\ufffdx"
     assert clean("\ud83c\udf27") == "🌧"
     assert clean_value({"a\ud83d": ["\udc00", 1, None]}) == {"a\ufffd": ["\ufffd", 1, None]}
+    assert clean_value({1, 2}) == {1, 2}  # no JSON; whoever encodes it says so
     message = Message(id="m", role="user", text="x\ud83d")
     json.dumps(message_to_dict(message), ensure_ascii=False).encode()
 

@@ -7,7 +7,6 @@ import base64
 import os
 import time
 from collections.abc import Iterator
-from weakref import WeakSet
 
 from ..types.ids import IdKind
 
@@ -44,40 +43,25 @@ class RandomIds:
         self._second = -1
         self._start = ""  # the part of an id that changes once in about a second
         self._tails: Iterator[str] = iter(())
-        _used.add(self)
+        self._drawn_by = 0
 
     def new(self, kind: IdKind) -> str:
         """Return a fresh id; ids of one process sort in the order they were made."""
-        now = time.time_ns() // 1_000
-        if now <= self._last:
-            now = self._last + 1
-        self._last = now
+        self._last = now = max(self._last + 1, time.time_ns() // 1_000)
         pairs, second = _PAIRS, now >> 20
         if second != self._second:
             self._second = second
             self._start = (
                 f"{_DIGITS[now >> 50 & 31]}{pairs[now >> 40 & 1023]}{pairs[now >> 30 & 1023]}{pairs[second & 1023]}"
             )
-        tail = next(self._tails, None) or self._draw()
+        tail = next(self._tails, None)
+        if tail is None or self._drawn_by != os.getpid():  # a forked child must not repeat its parent's
+            tail = self._draw()
         return f"{kind}_{self._start}{pairs[now >> 10 & 1023]}{pairs[now & 1023]}{tail}"
-
-    def forget(self) -> None:
-        """Draw anew: a forked child must not repeat its parent's ids."""
-        self._tails = iter(())
 
     def _draw(self) -> str:
         """Take random bits for many ids at once: asking the system for each costs more than the rest of an id."""
         text = base64.b32encode(os.urandom(5 * _DRAWN)).translate(_TO_OURS).decode()
         self._tails = iter([text[i : i + 8] for i in range(0, len(text), 8)])
+        self._drawn_by = os.getpid()
         return next(self._tails)
-
-
-_used: WeakSet[RandomIds] = WeakSet()
-
-
-def _forked() -> None:
-    for ids in _used:
-        ids.forget()
-
-
-os.register_at_fork(after_in_child=_forked)
