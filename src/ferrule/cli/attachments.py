@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Sequence
 
 from ..types.errors import UsageError
 from ..types.parts import FilePart, ImagePart, Part, TextPart
-
-MOST_BYTES = 20 * 1024 * 1024
-"""Of one file; providers send no more than this (docs/providers)."""
+from .named_files import bytes_of
 
 IMAGES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -36,7 +33,7 @@ def attached(name: str) -> Part:
     Raises:
         UsageError: it is missing, unreadable, empty, too long, no ordinary file, or of no kind that can be sent.
     """
-    data = _bytes_of(name)
+    data = bytes_of("--attach", name)
     if not data:
         raise UsageError(f"--attach {name}: the file is empty", hint="name a file that holds something")
     kind = image_type(data)
@@ -56,35 +53,6 @@ def image_type(data: bytes) -> str | None:
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for start, kind in IMAGES if data.startswith(start)), None)
-
-
-def _bytes_of(name: str) -> bytes:
-    try:  # without O_NONBLOCK a named pipe that nobody writes to would wait for ever
-        descriptor = os.open(os.path.expanduser(name), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError as error:
-        raise UsageError(f"--attach {name}: there is no such file", hint="check its path") from error
-    except OSError as error:
-        raise UsageError(
-            f"--attach {name}: {os.strerror(error.errno or 0)}", hint="check its path and its permissions"
-        ) from error
-    try:
-        _refuse_no_file(name, os.fstat(descriptor).st_mode)
-        with open(descriptor, "rb", closefd=False) as file:
-            data = file.read(MOST_BYTES + 1)
-    finally:
-        os.close(descriptor)
-    if len(data) > MOST_BYTES:
-        raise UsageError(f"--attach {name}: it is longer than {MOST_BYTES // 2**20} MiB", hint="shrink or split it")
-    return data
-
-
-def _refuse_no_file(name: str, mode: int) -> None:
-    if stat.S_ISDIR(mode):
-        raise UsageError(f"--attach {name}: it is a folder", hint="name the files in it, each with --attach")
-    if not stat.S_ISREG(mode):
-        raise UsageError(
-            f"--attach {name}: it is no ordinary file", hint="copy what it gives into a file, or pipe it in"
-        )
 
 
 def _text_of(name: str, data: bytes) -> str:

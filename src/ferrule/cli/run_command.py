@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -18,6 +18,7 @@ from ..app.this_run import ThisRun, existing_folder
 from ..types.errors import UsageError
 from ..types.events import AgentEvent, ApprovalAnswered, TextDelta, ToolFinished, ToolStarted, TurnFinished, as_dict
 from ..types.messages import Content
+from .answer_form import form_in
 from .approve import TerminalApprover, read_terminal_line
 from .attachments import content_of
 from .consent import agree_to_key
@@ -35,6 +36,7 @@ Examples:
   ferrule run "What files are in this folder?"
   git diff | ferrule run "Explain this change"
   ferrule run --json "List the docs folder" | jq -r .type
+  ferrule run --output-schema city.json "Which city is this about?" < a.txt
   ferrule run --attach plan.png --model gpt-5.4 "What does this show?"
 
 \b
@@ -64,17 +66,22 @@ Exit codes: 0 completed, 1 failed, 2 usage or config, 3 stopped by a denial,
 @click.option(
     "--max-tokens", type=click.IntRange(min=1), help="Stop above so many tokens; the profile's limit holds too."
 )
+@click.option(
+    "--output-schema", default="", help="Answer in JSON that follows the JSON Schema in this file, and print only that."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines.")
 @click.option("--yes", is_flag=True, help="Use a key found in the environment without asking.")
-def run(message: str | None, as_json: bool, yes: bool, attach: tuple[str, ...], **chosen: Any) -> int:
+def run(
+    message: str | None, as_json: bool, yes: bool, attach: tuple[str, ...], output_schema: str, **chosen: Any
+) -> int:
     """Send MESSAGE to an agent and print its answer.
 
     Text from standard input is put behind MESSAGE, or is the message when
     there is none.
     """
-    choices = _choices(**chosen)
+    choices, form = _choices(**chosen), form_in(output_schema)
     content = content_of(compose(message), attach)
-    return run_to_the_end(_run(content, choices, as_json=as_json, yes=yes))
+    return run_to_the_end(_run(content, choices, form, as_json=as_json, yes=yes))
 
 
 def _choices(*, alias: str, session_id: str, fork: bool, model: str, cwd: str, **limits: int | None) -> Choices:
@@ -100,7 +107,9 @@ def compose(message: str | None) -> str:
     return "\n\n".join(parts)
 
 
-async def _run(content: Content, choices: Choices, *, as_json: bool, yes: bool) -> int:
+async def _run(
+    content: Content, choices: Choices, form: Mapping[str, object] | None, *, as_json: bool, yes: bool
+) -> int:
     notes = console(stderr=True)
     home = read_home(os.environ, agents=(choices.alias,))
     await agree_to_key(notes, home, choices.alias, yes=yes)
@@ -109,8 +118,10 @@ async def _run(content: Content, choices: Choices, *, as_json: bool, yes: bool) 
     async with open_agent(home, choices, approver=approver) as opened:
         if not as_json:
             notes.print(opened.describe(), style="dim", markup=False, highlight=False)
-        events = opened.agent.stream(content)
-        return await (_print_json(events) if as_json else _print_text(events, notes))
+        events = opened.agent.stream(content, output=form)
+        if as_json:
+            return await _print_json(events)
+        return await (_print_text(events, notes) if form is None else _print_form(events, notes))
 
 
 async def _print_json(events: AsyncIterator[AgentEvent]) -> int:
@@ -143,6 +154,31 @@ async def _print_text(events: AsyncIterator[AgentEvent], notes: Console) -> int:
     if wrote and not wrote.endswith("\n"):
         sys.stdout.write("\n")
     return outcome.code()
+
+
+async def _print_form(events: AsyncIterator[AgentEvent], notes: Console) -> int:
+    """Print the answer once it has the form that was asked for; what is written on the way there is not it."""
+    outcome, view = _Outcome(), ChatView(notes)
+    try:
+        async with aclosing(events) as stream:  # type: ignore[type-var]  # `stream` is an async generator
+            async for event in stream:
+                outcome.note(event)
+                if not isinstance(event, TextDelta):
+                    view.show(event)
+                if isinstance(event, TurnFinished) and event.status == "completed":
+                    _print_document(event.output)
+    finally:
+        view.close()
+    return outcome.code()
+
+
+def _print_document(document: object) -> None:
+    """Print JSON: as it is for programs, in lines and without control signs for people."""
+    if sys.stdout.isatty():
+        sys.stdout.write(f"{printable(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())}\n")
+    else:
+        sys.stdout.buffer.write(orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE))
+    sys.stdout.flush()
 
 
 class _Outcome:
