@@ -59,7 +59,7 @@ async def test_after_a_kill_the_person_and_the_model_are_told_and_nothing_runs_a
         code, out, err = await typed(place, "what happened?\nand now?\n", "chat", "--session", listed.id[:-2])
         sent = [(request.json or {})["messages"] for request in server.requests]
     assert (code, "Traceback" in err) == (0, False), err
-    assert "interrupted earlier, outcome unknown, not run again: shell" in out
+    assert 'interrupted earlier, outcome unknown, not run again: shell {"command":"tail -n +1 -f log"}' in out
     assert out.index("not run again: shell") < out.index("whether they took effect is unknown") < out.index("I see.")
     assert out.count("whether they took effect is unknown") == 1
     results = [message["content"] for message in sent[1] if message["role"] == "tool"]

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 
 from ferrule.core.agent import Agent
+from ferrule.core.context import ToolCallContext
 from ferrule.core.conversation import EARLY_WRITE_S
 from ferrule.core.tool_decorator import tool
 from ferrule.ports.session import SessionKey
@@ -368,3 +369,24 @@ async def test_a_cancel_while_the_early_write_is_awaited_loses_nothing_and_runs_
         ("assistant", ""),
         ("tool", "tool.cancelled"),
     ]
+
+
+async def test_a_call_that_a_hook_changed_is_in_doubt_with_its_final_arguments() -> None:
+    session = await RamSessions().open(SessionKey(agent="a"))
+    seen: list[object] = []
+
+    @tool(needs={"files.write"})
+    def touches(path: str) -> str:
+        """Change something."""
+        seen.extend(dict(call.arguments) for call in session.interrupted)
+        return path
+
+    class Elsewhere:
+        def tool_call(self, context: ToolCallContext) -> None:
+            context.arguments["path"] = "b.txt"
+
+    answers = (ask(call("touches", {"path": "a.txt"}, id="c1")), say("x"))
+    one = Agent(ScriptedProvider(*answers), gate=allow_all(), session=session, tools=[touches], options=options())
+    one.use(Elsewhere())
+    await one.send("go")
+    assert seen == [{"path": "b.txt"}]

@@ -318,6 +318,32 @@ async def test_a_damaged_message_is_named_and_other_sessions_can_be_read(
     assert len(await sessions.read(good.id)) == 1
 
 
+@pytest.mark.parametrize("arguments", [b"{", b"[]", b"\xff"])
+async def test_damaged_arguments_of_a_call_in_doubt_are_named(
+    sessions: SqliteSessions, tmp_path: Path, arguments: bytes
+) -> None:
+    call = ToolCall(id="c1", name="shell", arguments={})
+    session = await sessions.open(KEY)
+    await session.intend([said("x"), Message(id="a", role="assistant", calls=(call,))], [call])
+    await session.close()
+    connection = apsw.Connection(str(tmp_path / "state" / "sessions.db"))
+    connection.execute("update intents set arguments = ?", (arguments,))
+    connection.close()
+    with pytest.raises(StoreError, match=f"the arguments of a call of session '{session.id}'") as caught:
+        await sessions.open(SessionKey(agent="a", id=session.id))
+    assert (caught.value.code, bool(caught.value.hint)) == ("session.damaged", True)
+
+
+async def test_a_call_whose_arguments_are_no_json_is_not_begun(sessions: SqliteSessions) -> None:
+    session = await sessions.open(KEY)
+    with pytest.raises(StoreError, match="arguments of a call") as caught:
+        await session.intend([said("x")], [ToolCall(id="c1", name="shell", arguments={"x": object()})])
+    assert caught.value.hint
+    assert list(session.messages) == []
+    await session.append([said("y")])
+    assert [message.text for message in await sessions.read(session.id)] == ["y"]
+
+
 CHILD = """
 import asyncio, sys
 from pathlib import Path

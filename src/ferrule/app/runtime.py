@@ -9,6 +9,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import orjson
+
 from ..core.agent import Agent
 from ..core.guard import SecretGuard
 from ..core.options import AgentOptions
@@ -18,14 +20,17 @@ from ..policy.admission import refused_by_name
 from ..ports.adapter import Parts
 from ..ports.dialer import Dialer
 from ..ports.gate import Approver
+from ..ports.guard import Guard
 from ..ports.memory import MemoryStore
 from ..ports.session import Session, SessionKey
 from ..ports.tool import Tool
 from ..sandbox.dialer import HttpDialer
 from ..storage.sessions import SqliteSessions, open_sessions
 from ..telemetry.log import start_logging
+from ..types.codec import clean_value
 from ..types.errors import ConfigError
 from ..types.limits import Limits
+from ..types.tools import ToolCall
 from . import discovery
 from .always import always_of
 from .desk import AnyProvider, Desk, key_of, refuse_another_agents
@@ -35,6 +40,9 @@ from .home import Home
 from .this_run import ThisRun, moved, tightened, with_model
 
 log = logging.getLogger(__name__)
+
+SHOWN_CHARS = 200
+"""How much of the arguments of a call in doubt a person is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +74,7 @@ class OpenAgent:
     limits: Limits
     tools: tuple[tuple[str, str], ...]
     toolbox: Toolbox
+    guard: Guard
 
     @property
     def agent(self) -> Agent:
@@ -95,10 +104,12 @@ class OpenAgent:
     @property
     def in_doubt(self) -> str:
         """One line about calls that a crash interrupted; "" when there are none."""
-        names = [call.name for call in self.agent.session.interrupted]
-        if not names:
-            return ""
-        return f"interrupted earlier, outcome unknown, not run again: {', '.join(names)}"
+        calls = [self._shown(call) for call in self.agent.session.interrupted]
+        return f"interrupted earlier, outcome unknown, not run again: {', '.join(calls)}" if calls else ""
+
+    def _shown(self, call: ToolCall) -> str:
+        text = self.guard.clean(orjson.dumps(clean_value(call.arguments)).decode())
+        return f"{call.name} {text if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + '…'}"
 
     def faults_of(self, tool: str, arguments: Mapping[str, object]) -> list[str]:
         """Return what is wrong with arguments, by the tool's schema."""
@@ -165,6 +176,7 @@ async def open_agent(home: Home, choices: Choices, *, approver: Approver | None)
             limits=options.limits,
             tools=summaries(tools),
             toolbox=Toolbox(tools, options.schemas),
+            guard=guard,
         )
 
 

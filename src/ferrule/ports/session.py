@@ -91,7 +91,10 @@ class Session(Protocol):
 
     @property
     def interrupted(self) -> Sequence[ToolCall]:
-        """Calls that were begun before a crash and have no result: their outcome is unknown."""
+        """Calls that were begun before a crash and have no result: their outcome is unknown.
+
+        Each has the arguments that it was given to `intend` with, which may not be those that the model wrote.
+        """
         ...
 
     def append(self, messages: Sequence[Message]) -> Awaitable[None]:

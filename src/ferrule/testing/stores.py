@@ -36,8 +36,8 @@ class RamSession:
     def interrupted(self) -> Sequence[ToolCall]:
         """Calls that were begun and have no result."""
         answered = {m.call_id for m in self.messages if m.role == "tool"}
-        begun = self._store.begun.get(self.id, set())
-        return [c for m in self.messages for c in m.calls if c.id in begun and c.id not in answered]
+        begun = self._store.begun.get(self.id, {})
+        return [begun[c.id] for m in self.messages for c in m.calls if c.id in begun and c.id not in answered]
 
     async def append(self, messages: Sequence[Message]) -> None:
         """Add messages, or fail as the store was told to."""
@@ -49,7 +49,7 @@ class RamSession:
     async def intend(self, messages: Sequence[Message], calls: Sequence[ToolCall]) -> None:
         """Add messages and note the calls."""
         await self.append(messages)
-        self._store.begun.setdefault(self.id, set()).update(call.id for call in calls)
+        self._store.begun.setdefault(self.id, {}).update({call.id: call for call in calls})
         self.intents.extend(call.id for call in calls)
 
     async def close(self) -> None:
@@ -67,7 +67,7 @@ class RamSessions:
         self._ids = ids or SequenceIds()
         self.kept: dict[str, list[Message]] = {}
         self.undone: dict[str, list[list[Message]]] = {}
-        self.begun: dict[str, set[str]] = {}
+        self.begun: dict[str, dict[str, ToolCall]] = {}
         self.held: set[str] = set()
         self.failure: StoreError | None = None
         self._facts: dict[str, SessionFacts] = {}
@@ -111,7 +111,10 @@ class RamSessions:
         messages = await self.read(session_id)
         facts = self._facts[session_id]
         key = SessionKey(agent=agent or facts.agent, person=facts.person, audience=facts.audience)
-        return await self.take(key, messages[: cut_after(messages, at)])
+        branch = await self.take(key, messages[: cut_after(messages, at)])
+        begun = self.begun.get(session_id, {})
+        self.begun[branch.id] = {call_id: begun.get(call_id, call) for call_id, call in self.begun[branch.id].items()}
+        return branch
 
     async def take(self, key: SessionKey, messages: Sequence[Message]) -> SessionFacts:
         """Start a session with messages that came from elsewhere."""
@@ -121,7 +124,7 @@ class RamSessions:
             )
         session_id = self._ids.new("ses")
         self.keep(session_id, key, messages)
-        self.begun[session_id] = {call.id for call in unanswered(messages)}
+        self.begun[session_id] = {call.id: call for call in unanswered(messages)}
         return self._facts[session_id]
 
     async def undo(self, session_id: str, turns: int = 1) -> SessionChange:

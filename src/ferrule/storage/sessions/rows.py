@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 
 from ...ports.session import SessionFacts
-from ...types.codec import clean, message_from_dict, message_to_dict
+from ...types.codec import clean, clean_value, message_from_dict, message_to_dict
 from ...types.errors import StoreError
 from ...types.messages import Message
 from ..sqlite import Database, Row
@@ -72,6 +72,36 @@ def encoded(session_id: str, message: Message) -> bytes:
         ) from error
 
 
+def encoded_value(session_id: str, value: object) -> bytes:
+    """Return the bytes of a JSON value.
+
+    Raises:
+        StoreError: it is none.
+    """
+    try:
+        return orjson.dumps(clean_value(value))
+    except (TypeError, RecursionError) as error:
+        raise StoreError(
+            f"arguments of a call in session {session_id!r} cannot be stored: {error}",
+            hint="arguments must be JSON values that are not nested deeply",
+        ) from error
+
+
+def decoded_arguments(session_id: str, body: object) -> dict[str, object]:
+    """Return the arguments that bytes stand for.
+
+    Raises:
+        StoreError: they are damaged.
+    """
+    try:
+        arguments = orjson.loads(body)  # type: ignore[arg-type]  # the column is a blob
+        if not isinstance(arguments, dict):
+            raise ValueError("they are no JSON object")
+    except ValueError as error:
+        raise _damaged(session_id, error, what="the arguments of a call") from error
+    return arguments
+
+
 def decoded(session_id: str, body: object) -> Message:
     """Return the message that bytes stand for.
 
@@ -89,6 +119,6 @@ def decoded(session_id: str, body: object) -> Message:
         raise _damaged(session_id, error, error.hint) from error
 
 
-def _damaged(session_id: str, cause: object, hint: str | None = None) -> StoreError:
-    text = f"a message of session {session_id!r} cannot be read: {cause}"
+def _damaged(session_id: str, cause: object, hint: str | None = None, *, what: str = "a message") -> StoreError:
+    text = f"{what} of session {session_id!r} cannot be read: {cause}"
     return StoreError(text, hint=hint or "restore a backup", code="session.damaged")

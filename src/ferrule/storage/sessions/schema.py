@@ -60,6 +60,8 @@ MIGRATIONS = (
     create virtual table words using fts5(text, tokenize = 'trigram');
     insert into words(words, rank) values ('secure-delete', 1);
     """,
+    # What a call was to run with, where that is not what the model wrote; null where it is.
+    "alter table intents add column arguments blob",
 )
 
 MIGRATION = "migration"

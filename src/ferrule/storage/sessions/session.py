@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from itertools import chain
 
 from ...ports.clock import Clock
 from ...ports.session import SessionFacts
 from ...types.codec import clean
-from ...types.cuts import title_of
+from ...types.cuts import title_of, unanswered
 from ...types.errors import StoreError
 from ...types.messages import Message
 from ...types.tools import ToolCall
 from ...types.unstoppable import Unstoppable, settled
 from ..session_locks import SessionLock
 from ..sqlite import Database, Statement
-from .rows import encoded, numbered
+from .rows import decoded_arguments, encoded, encoded_value, numbered
 
 _NEW = "insert into sessions values (?, ?, ?, ?, ?, ?, ?)"
 _ADD = "insert into messages values (?, ?, ?, ?, ?)"
-_INTEND = "insert or replace into intents values (?, ?, ?, ?, ?, ?)"
+_INTEND = "insert or replace into intents values (?, ?, ?, ?, ?, ?, ?)"
 _TOUCH = "update sessions set changed_ms = max(changed_ms, ?), title = iif(title = '', ?, title) where id = ?"
 
 
@@ -89,10 +91,14 @@ class SqliteSession:
         if not messages and not calls:
             return settled()
         was_new, begin, number, now = self._is_new, len(self._messages), self._next, self._clock.now_ms()
+        begun = [
+            (call, changed_arguments(self.id, call, chain(reversed(messages), reversed(self._messages))))
+            for call in calls
+        ]
         if was_new:
-            statements = whole(self._facts, messages, calls, now)
+            statements = whole(self._facts, messages, begun, now)
         else:
-            statements = added(self._facts, number, messages, calls, now)
+            statements = added(self._facts, number, messages, begun, now)
 
         def forget() -> None:
             del self._messages[begin:]
@@ -104,7 +110,11 @@ class SqliteSession:
         return self._last
 
 
-def whole(facts: SessionFacts, messages: Sequence[Message], begun: Collection[ToolCall], now: int) -> list[Statement]:
+Begun = tuple[ToolCall, bytes | None]
+"""A call that is about to run, and the arguments that it runs with where they are not what the model wrote."""
+
+
+def whole(facts: SessionFacts, messages: Sequence[Message], begun: Collection[Begun], now: int) -> list[Statement]:
     """Return what makes a session with all its messages."""
     changed = max(facts.changed_ms, now)
     who = (facts.agent, facts.person, facts.audience)
@@ -113,7 +123,7 @@ def whole(facts: SessionFacts, messages: Sequence[Message], begun: Collection[To
 
 
 def added(
-    facts: SessionFacts, number: int, messages: Sequence[Message], calls: Collection[ToolCall], now: int
+    facts: SessionFacts, number: int, messages: Sequence[Message], begun: Collection[Begun], now: int
 ) -> list[Statement]:
     """Return what adds messages and the calls that are about to run.
 
@@ -121,23 +131,24 @@ def added(
         facts: Whose session it is.
         number: The number of the first message.
         messages: What was said.
-        calls: What is about to run.
+        begun: What is about to run.
         now: The time, in milliseconds since 1970.
     """
     touch = Statement(_TOUCH, [(now, clean(title_of(messages)), facts.id)])
-    return [*_said(facts, number, messages, calls, now), touch]
+    return [*_said(facts, number, messages, begun, now), touch]
 
 
 def _said(
-    facts: SessionFacts, number: int, messages: Sequence[Message], calls: Collection[ToolCall], now: int
+    facts: SessionFacts, number: int, messages: Sequence[Message], begun: Collection[Begun], now: int
 ) -> list[Statement]:
     who = (facts.person, facts.audience)
     out: list[Statement] = []
     rows = [(facts.id, number + i, *who, encoded(facts.id, message)) for i, message in enumerate(messages)]
     if rows:
         out.append(Statement(_ADD, rows))
-    if calls:
-        out.append(Statement(_INTEND, [(facts.id, call.id, *who, clean(call.name), now) for call in calls]))
+    if begun:
+        rows_of_calls = [(facts.id, call.id, *who, clean(call.name), now, changed) for call, changed in begun]
+        out.append(Statement(_INTEND, rows_of_calls))
     return out
 
 
@@ -147,11 +158,38 @@ def _after(database: Database, session_id: str) -> int:
     return int(str(last)) + 1
 
 
+def as_begun(database: Database, session_id: str, calls: Iterable[ToolCall]) -> list[ToolCall]:
+    """Return those of the calls that were begun, each with the arguments it was to run with.
+
+    Raises:
+        StoreError: they cannot be read.
+    """
+    rows = database.read("select call_id, arguments from intents where session_id = ?", (session_id,))
+    changed = {str(call_id): arguments for call_id, arguments in rows}
+    return [_with(session_id, call, changed[call.id]) for call in calls if call.id in changed]
+
+
 def _in_doubt(database: Database, session_id: str, messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     """Return the calls whose intent is on disk and whose result is not."""
-    rows = database.read("select call_id from intents where session_id = ?", (session_id,))
-    intended = {call_id for (call_id,) in rows}
-    return _without_result([call for message in messages for call in message.calls if call.id in intended], messages)
+    return tuple(as_begun(database, session_id, unanswered(messages)))
+
+
+def changed_arguments(session_id: str, call: ToolCall, newest_first: Iterable[Message]) -> bytes | None:
+    """Return a call's arguments, as bytes, where the model wrote others; None where it wrote these.
+
+    Raises:
+        StoreError: they are no JSON.
+    """
+    asked = next((one for message in newest_first for one in message.calls if one.id == call.id), None)
+    if asked is not None and asked.arguments == call.arguments:
+        return None
+    return encoded_value(session_id, call.arguments)
+
+
+def _with(session_id: str, call: ToolCall, changed: object) -> ToolCall:
+    if changed is None:
+        return call
+    return replace(call, arguments=decoded_arguments(session_id, changed), raw="")
 
 
 def _without_result(calls: Sequence[ToolCall], messages: Sequence[Message]) -> tuple[ToolCall, ...]:

@@ -13,13 +13,14 @@ from ...types.codec import clean
 from ...types.cuts import cut_after, start_of_last, title_of, unanswered
 from ...types.errors import SessionBusy, StoreError
 from ...types.messages import Message
+from ...types.tools import ToolCall
 from ..locks import LockHeld
 from ..session_locks import SessionLock, SessionLocks
 from ..sqlite import BUSY_MS, Statement
 from . import search
 from .rows import FACTS, decoded, facts_of, missing, numbered, the_session
 from .schema import make_folder, open_database
-from .session import SqliteSession, whole
+from .session import SqliteSession, as_begun, changed_arguments, whole
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +127,9 @@ class SqliteSessions:
         facts = the_session(self._database, session_id)
         messages = await self.read(session_id)
         key = SessionKey(agent=agent or facts.agent, person=facts.person, audience=facts.audience)
-        return await self.take(key, messages[: cut_after(messages, at)])
+        kept = messages[: cut_after(messages, at)]
+        begun = {call.id: call for call in as_begun(self._database, session_id, unanswered(kept))}
+        return await self._take(key, kept, [begun.get(call.id, call) for call in unanswered(kept)])
 
     async def take(self, key: SessionKey, messages: Sequence[Message]) -> SessionFacts:
         """Start a session, under a new id, with messages that came from elsewhere, all or none.
@@ -134,12 +137,16 @@ class SqliteSessions:
         Raises:
             StoreError: there are no messages, or they cannot be written; nothing was made.
         """
+        return await self._take(key, messages, unanswered(messages))
+
+    async def _take(self, key: SessionKey, messages: Sequence[Message], calls: Sequence[ToolCall]) -> SessionFacts:
         if not messages:
             raise StoreError(
                 "a session without messages is not kept", hint="copy one that has some", code="session.empty"
             )
         facts = self._begin(key, messages)
-        statements = whole(facts, messages, unanswered(messages), facts.created_ms)
+        begun = [(call, changed_arguments(facts.id, call, messages)) for call in calls]
+        statements = whole(facts, messages, begun, facts.created_ms)
         await self._database.write(statements, undo=_nothing)
         return facts
 

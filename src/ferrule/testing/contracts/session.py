@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -128,6 +129,22 @@ class SessionStoreContract:
         third = await store.open(SessionKey(agent="default", id=session.id))
         assert list(third.interrupted) == []
         await third.close()
+
+    async def test_a_call_in_doubt_has_the_arguments_it_was_to_run_with(self, store: SessionStore) -> None:
+        wrote = ToolCall(id="c1", name="shell", arguments={"command": "make"}, raw='{"command": "make"}')
+        runs = replace(wrote, arguments={"command": "make -n", "more": ["\ud83d", None, 1.5]}, raw="")
+        plain = ToolCall(id="c2", name="shell", arguments={"command": "ls"})
+        session = await store.open(KEY)
+        await session.append([said("go"), Message(id="a", role="assistant", calls=(wrote, plain))])
+        await session.intend([], [runs])
+        await session.intend([], [plain])
+        await session.close()
+        branch = await store.branch(session.id)
+        for one in (session.id, branch.id):
+            again = await store.open(SessionKey(agent="default", id=one))
+            assert [call.arguments.get("command") for call in again.interrupted] == ["make -n", "ls"]
+            assert [call.arguments["command"] for call in again.messages[1].calls] == ["make", "ls"]
+            await again.close()
 
     async def test_a_session_is_found_by_the_beginning_of_its_id(self, store: SessionStore) -> None:
         first, second = await kept(store, said("one")), await kept(store, said("two"))
